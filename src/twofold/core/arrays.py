@@ -1,0 +1,119 @@
+"""The one small place where NumPy and PyTorch arrays are treated differently."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+from scipy.sparse import csr_array
+from sklearn.neighbors import NearestNeighbors
+
+Array: TypeAlias = Any
+"""An array of any namespace of the array API standard."""
+
+_BLOCK_ENTRIES = 2**24
+"""How many distances PyTorch's neighbour search holds at once."""
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """A NumPy view or copy of an array on any device."""
+    if is_numpy_array(array):
+        return array
+    return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
+
+
+def like(values: Any, template: Array) -> Array:
+    """``values`` in the namespace, floating dtype and device of ``template``."""
+    xp = array_namespace(template)
+    return xp.asarray(values, dtype=template.dtype, device=device(template))
+
+
+def nearest(
+    features: Array, n_neighbors: int, queries: Array | None = None
+) -> tuple[Array, Array]:
+    """Exact Euclidean nearest neighbours in every run.
+
+    Parameters
+    ----------
+    features : array of shape (runs, n, d)
+    n_neighbors : int
+    queries : array of shape (runs, m, d) or None
+        With None every row of ``features`` is a query and never its own
+        neighbour.
+
+    Returns
+    -------
+    squared_distances : array of shape (runs, m, n_neighbors)
+    neighbors : integer array of shape (runs, m, n_neighbors)
+        Nearest first.
+    """
+    if not is_numpy_array(features):
+        return _nearest_torch(features, n_neighbors, queries)
+    distances, neighbors = [], []
+    for run, points in enumerate(features):
+        search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute")
+        asked = None if queries is None else queries[run]
+        found = search.fit(points).kneighbors(asked)
+        distances.append(found[0].astype(features.dtype, copy=False))
+        neighbors.append(found[1])
+    return np.stack(distances) ** 2, np.stack(neighbors)
+
+
+def _nearest_torch(
+    features: Array, n_neighbors: int, queries: Array | None
+) -> tuple[Array, Array]:
+    """``nearest`` by blocks of queries, so that no n x n array is ever held."""
+    xp = array_namespace(features)
+    runs, n, _ = features.shape
+    asked = features if queries is None else queries
+    norms = (features**2).sum(-1)[:, None, :]
+    step = max(1, _BLOCK_ENTRIES // (runs * n))
+    distances, neighbors = [], []
+    for begin in range(0, asked.shape[1], step):
+        block = asked[:, begin : begin + step, :]
+        squared = norms - 2 * block @ features.mT + (block**2).sum(-1, keepdim=True)
+        if queries is None:
+            own = xp.arange(block.shape[1], device=device(features))
+            squared[:, own, own + begin] = xp.inf
+        found = squared.topk(n_neighbors, dim=-1, largest=False)
+        distances.append(found.values)
+        neighbors.append(found.indices)
+    # Rounding leaves distances of duplicates slightly below zero.
+    return xp.concat(distances, axis=1).clamp(min=0), xp.concat(neighbors, axis=1)
+
+
+def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:
+    """(A + A') M for each run, A being given by its q entries a row.
+
+    Parameters
+    ----------
+    neighbors, weights : arrays of shape (runs, n, q)
+        Row i of A has ``weights[i, s]`` in column ``neighbors[i, s]``.
+    dense : array of shape (runs, n, k)
+        M.
+
+    Returns
+    -------
+    array of shape (runs, n, k)
+    """
+    runs, n, q = neighbors.shape
+    columns = flat_neighbors(neighbors)
+    flat = dense.reshape(runs * n, -1)
+    if is_numpy_array(dense):
+        starts = np.arange(0, runs * n * q + 1, q)
+        entries = (weights.reshape(-1), columns.reshape(-1), starts)
+        matrix = csr_array(entries, shape=(runs * n, runs * n))
+        return (matrix @ flat + matrix.T @ flat).reshape(dense.shape)
+    edges = weights.reshape(runs * n, q, 1)
+    result = (edges * flat[columns]).sum(1)
+    # Rows of A' are reached by adding every row into its neighbours' rows.
+    spread = (edges * flat[:, None, :]).reshape(runs * n * q, flat.shape[1])
+    result.index_add_(0, columns.reshape(-1), spread)
+    return result.reshape(dense.shape)
+
+
+def flat_neighbors(neighbors: Array) -> Array:
+    """Neighbour lists (runs * n, q) of the disjoint union of all runs' graphs."""
+    xp = array_namespace(neighbors)
+    runs, n, q = neighbors.shape
+    offsets = n * xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
+    return (neighbors + offsets[:, None, None]).reshape(runs * n, q)

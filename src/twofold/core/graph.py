@@ -1,0 +1,95 @@
+"""Nearest-neighbour graphs of the projected samples, as lists of neighbours."""
+
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace, device
+
+from twofold.core.arrays import Array, flat_neighbors, nearest, symmetric_product
+
+KINDS = ("binary", "heat", "cosine")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A symmetric graph W = A + A', kept by the q listed edges of each sample.
+
+    Attributes
+    ----------
+    neighbors : integer array of shape (runs, n, q)
+    weights : array of shape (runs, n, q)
+        The entries of A. An edge that both of its ends list has half its weight
+        in each direction, so that it counts once in W.
+    bandwidth : array of shape (runs, 1, 1)
+        The scale of the squared distances in the heat kernel.
+    """
+
+    neighbors: Array
+    weights: Array
+    bandwidth: Array
+
+    def product(self, coefficients: Array) -> Array:
+        """W V for V of shape (runs, n, k)."""
+        return symmetric_product(self.neighbors, self.weights, coefficients)
+
+    def degree(self) -> Array:
+        """The diagonal of D, the row sums of W, as (runs, n, 1)."""
+        xp = array_namespace(self.weights)
+        return self.product(xp.ones_like(self.weights[..., :1]))
+
+
+def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
+    """W_P of the projected samples: i and j are joined if either lists the other.
+
+    Parameters
+    ----------
+    features : array of shape (runs, n, d)
+        Projected samples, flattened.
+    n_neighbors : int
+        Edges listed by each sample, at most n - 1 being possible.
+    kind : {"binary", "heat", "cosine"}
+        Weights 1; exp(-distance^2 / bandwidth), the bandwidth being the mean
+        squared length of the listed edges; or the cosine of the angle between
+        the two, which also decides who is near.
+    """
+    xp = array_namespace(features)
+    runs, n, _ = features.shape
+    if n == 1:  # Nobody to be joined to.
+        none = xp.zeros((runs, 1, 1), dtype=features.dtype, device=device(features))
+        return Graph(xp.zeros_like(none, dtype=xp.int64), none, none)
+    features = graph_features(features, kind)
+    squared, neighbors = nearest(features, min(n_neighbors, n - 1))
+    bandwidth = xp.mean(squared, axis=(1, 2), keepdims=True)
+    halves = xp.where(_is_mutual(neighbors), 0.5, 1.0)
+    weights = edge_weights(squared, kind, bandwidth)
+    return Graph(neighbors, xp.astype(halves, weights.dtype) * weights, bandwidth)
+
+
+def graph_features(features: Array, kind: str) -> Array:
+    """The points between which the graph measures distance."""
+    if kind != "cosine":
+        return features
+    xp = array_namespace(features)
+    norms = xp.linalg.vector_norm(features, axis=-1, keepdims=True)
+    return features / xp.where(norms > 0, norms, xp.ones_like(norms))
+
+
+def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array:
+    """Weights of edges of the given squared length between graph features."""
+    xp = array_namespace(squared_distances)
+    if kind == "heat":
+        # A bandwidth of zero means that all listed neighbours are duplicates.
+        positive = xp.where(bandwidth > 0, bandwidth, xp.ones_like(bandwidth))
+        return xp.exp(-squared_distances / positive)
+    if kind == "cosine":
+        return xp.clip(1 - squared_distances / 2, min=0)
+    return xp.ones_like(squared_distances)
+
+
+def _is_mutual(neighbors: Array) -> Array:
+    """Which edges i -> j have i among the neighbours of j: (runs, n, q) bool."""
+    xp = array_namespace(neighbors)
+    runs, n, q = neighbors.shape
+    lists = flat_neighbors(neighbors)
+    owners = xp.arange(runs * n, dtype=lists.dtype, device=device(lists))
+    back = xp.take(lists, lists.reshape(-1), axis=0).reshape(runs * n, q, q)
+    return xp.any(back == owners[:, None, None], axis=2).reshape(runs, n, q)

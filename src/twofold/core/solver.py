@@ -1,0 +1,222 @@
+"""Algorithm 1: the state, the stopping rule and the loop over all runs at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.grams import (
+    Side,
+    both_ways,
+    one_side,
+    project,
+    residual_gram,
+    sample_rows,
+)
+from twofold.core.graph import Graph, neighbor_graph
+from twofold.core.objective import projected_trace, smoothness, total
+from twofold.core.updates import (
+    side_products,
+    update_centroids,
+    update_coefficients,
+    update_projection,
+)
+
+Progress = Callable[[int, np.ndarray], None]
+Tree = TypeVar("Tree")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is common to all runs.
+
+    Attributes
+    ----------
+    n_directions : (int, int)
+        r of the left and of the right side.
+    n_neighbors : int
+    graph : {"binary", "heat", "cosine"}
+    max_iter : int
+        t_max.
+    tol : float
+        A run has converged when one iteration changes its objective by no more
+        than ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
+    """
+
+    n_directions: tuple[int, int]
+    n_neighbors: int = 5
+    graph: str = "binary"
+    max_iter: int = 100
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class SideState:
+    """P (runs, d, r) and the graph of the samples projected by it; or those of Q."""
+
+    projection: Array
+    graph: Graph
+
+
+@dataclass(frozen=True)
+class State:
+    """V (runs, n, k), U (runs, k, c, h, w) and what each side has learned."""
+
+    coefficients: Array
+    centroids: Array
+    left: SideState
+    right: SideState
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where one run ended, before Eq. (adjust).
+
+    Attributes
+    ----------
+    state : State
+        With a ``runs`` axis of length 1.
+    history : dict of str to array of shape (n_iter,)
+        The terms of Eq. (obj) and their ``total`` after every iteration.
+    converged : bool
+    """
+
+    state: State
+    history: dict[str, np.ndarray]
+    converged: bool
+
+
+def solve(
+    samples: Array,
+    start: Array,
+    energy_weight: Array,
+    graph_weight: Array,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> list[Solution]:
+    """Algorithm 1 up to line 8, for many starts and weights over the same samples.
+
+    Parameters
+    ----------
+    samples : array of shape (n, c, h, w)
+    start : array of shape (runs, n, k)
+        V^0, strictly positive. U^0 follows from it by Eq. (update_u).
+    energy_weight, graph_weight : array of shape (runs,)
+        lambda_1 and lambda_2 of each run.
+    settings : Settings
+    progress : callable or None
+        Called with the iteration's number and the objectives of the runs that
+        are still going.
+
+    Returns
+    -------
+    list of Solution, one per run
+    """
+    sides = tuple(one_side(view) for view in both_ways(samples))
+    scale = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
+    weights = tuple(
+        like(weight, start).reshape(-1, 1, 1) for weight in (energy_weight, graph_weight)
+    )
+    factors = start, update_centroids(samples, start)
+    going = np.arange(start.shape[0])
+    records: list[list[dict[str, float]]] = [[] for _ in going]
+    solutions: dict[int, Solution] = {}
+    for iteration in range(1, settings.max_iter + 1):
+        state = iterate(samples, sides, factors, weights, settings)
+        terms = objective_terms(sides, state, weights)
+        for place, run in enumerate(going):
+            records[run].append({name: values[place] for name, values in terms.items()})
+        if progress is not None:
+            progress(iteration, terms["total"])
+        converged = _converged([records[run] for run in going], settings.tol * scale)
+        stopped = converged | (iteration == settings.max_iter)
+        for place in np.flatnonzero(stopped):
+            run = going[place]
+            last = take_runs(state, np.array([place]))
+            solutions[run] = Solution(last, _columns(records[run]), bool(converged[place]))
+        if stopped.all():
+            break
+        if stopped.any():
+            kept = np.flatnonzero(~stopped)
+            going, state = going[kept], take_runs(state, kept)
+            weights = tuple(take_runs(weight, kept) for weight in weights)
+        factors = state.coefficients, state.centroids
+    return [solutions[run] for run in range(start.shape[0])]
+
+
+def iterate(
+    samples: Array,
+    sides: tuple[Side, ...],
+    factors: tuple[Array, Array],
+    weights: tuple[Array, ...],
+    settings: Settings,
+) -> State:
+    """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U."""
+    coefficients, centroids = factors
+    energy_weight, graph_weight = weights
+    states, products = [], []
+    for side, view, r in zip(
+        sides, both_ways(centroids), settings.n_directions, strict=True
+    ):
+        rows = sample_rows(view)
+        residual = residual_gram(side.gram, coefficients, rows)
+        projection = update_projection(residual, side.gram, energy_weight, r)  # line 4
+        features = project(side.rows, projection)
+        graph = neighbor_graph(features, settings.n_neighbors, settings.graph)  # line 5
+        states.append(SideState(projection, graph))
+        products.append(side_products(features, project(rows, projection), graph))
+    coefficients = update_coefficients(coefficients, tuple(products), graph_weight)
+    centroids = update_centroids(samples, coefficients)  # line 6
+    return State(coefficients, centroids, *states)
+
+
+def objective_terms(
+    sides: tuple[Side, ...], state: State, weights: tuple[Array, ...]
+) -> dict[str, np.ndarray]:
+    """The terms of Eq. (obj) and their ``total``, each of shape (runs,)."""
+    left, right = (
+        (
+            projected_trace(
+                learned.projection,
+                residual_gram(side.gram, state.coefficients, sample_rows(view)),
+            ),
+            projected_trace(learned.projection, side.gram),
+            smoothness(state.coefficients, learned.graph),
+        )
+        for side, learned, view in zip(
+            sides, (state.left, state.right), both_ways(state.centroids), strict=True
+        )
+    )
+    terms = {
+        "right_residual": right[0],
+        "left_residual": left[0],
+        "energy": left[1] + right[1],
+        "smoothness": left[2] + right[2],
+    }
+    terms["total"] = total(terms, *(weight.reshape(-1) for weight in weights))
+    return {name: to_numpy(values) for name, values in terms.items()}
+
+
+def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
+    """The given runs of an array, or of every array of a (nested) dataclass."""
+    if is_dataclass(tree) and not isinstance(tree, type):
+        taken = {f.name: take_runs(getattr(tree, f.name), runs) for f in fields(tree)}
+        return replace(tree, **taken)
+    xp = array_namespace(tree)
+    return xp.take(tree, xp.asarray(runs, device=device(tree)), axis=0)
+
+
+def _converged(records: list[list[dict[str, float]]], allowed: float) -> np.ndarray:
+    totals = [[step["total"] for step in steps[-2:]] for steps in records]
+    if not np.all(np.isfinite(totals)):
+        raise FloatingPointError(
+            "the objective of TS-NMF is not finite; use smaller samples or weights"
+        )
+    return np.array([len(t) == 2 and abs(t[1] - t[0]) <= allowed for t in totals])
+
+
+def _columns(records: list[dict[str, float]]) -> dict[str, np.ndarray]:
+    return {name: np.array([step[name] for step in records]) for name in records[0]}

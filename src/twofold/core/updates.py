@@ -1,0 +1,149 @@
+"""The block updates of Algorithm 1, one pure function each."""
+
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace
+
+from twofold.core.arrays import Array
+from twofold.core.graph import Graph
+
+
+@dataclass(frozen=True)
+class Products:
+    """What the V step needs of one side: small products, never the samples.
+
+    Attributes
+    ----------
+    inner : array of shape (runs, k, k)
+        A = v(U^(P))' v(U^(P)).
+    cross : array of shape (runs, n, k)
+        B = v(X^(P))' v(U^(P)).
+    graph : Graph
+        W and D.
+    """
+
+    inner: Array
+    cross: Array
+    graph: Graph
+
+
+def side_products(features: Array, centroid_features: Array, graph: Graph) -> Products:
+    """A and B of Eq. (def_AB) from projected samples and projected centroids."""
+    across = array_namespace(features).matrix_transpose(centroid_features)
+    return Products(centroid_features @ across, features @ across, graph)
+
+
+def update_projection(
+    residual: Array, gram: Array, energy_weight: Array, n_directions: int
+) -> Array:
+    """Eq. (sol_P_pre): P = eig_r(sum_i Lambda_i' Lambda_i - lambda_1 G_P).
+
+    Parameters
+    ----------
+    residual : array of shape (runs, d, d)
+        sum_i Lambda_i' Lambda_i.
+    gram : array of shape (d, d)
+        G_P.
+    energy_weight : array of shape (runs, 1, 1)
+        lambda_1.
+    n_directions : int
+        r.
+
+    Returns
+    -------
+    array of shape (runs, d, r)
+        Orthonormal columns, of the r smallest eigenvalues.
+    """
+    xp = array_namespace(residual)
+    _, vectors = xp.linalg.eigh(residual - energy_weight * gram)
+    return vectors[..., :n_directions]
+
+
+def update_coefficients(
+    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+) -> Array:
+    """Eq. (update_v): one multiplicative step on V, the sides' terms added up.
+
+    Each B is split into its positive and negative part by itself: splitting the
+    sum of both sides instead is another, unproven step.
+
+    Parameters
+    ----------
+    coefficients : array of shape (runs, n, k)
+        V, positive.
+    sides : tuple of Products
+        A, B, W and D of the right and the left side.
+    graph_weight : array of shape (runs, 1, 1)
+        lambda_2.
+    """
+    xp = array_namespace(coefficients)
+    # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
+    upper = lower = xp.finfo(coefficients.dtype).smallest_normal
+    for side in sides:
+        attract, repel = side.graph.product(coefficients), side.graph.degree()
+        upper = upper + positive_part(side.cross) + graph_weight * attract
+        upper = upper + coefficients @ positive_part(-side.inner)
+        lower = lower + positive_part(-side.cross) + graph_weight * repel * coefficients
+        lower = lower + coefficients @ positive_part(side.inner)
+    return coefficients * xp.sqrt(upper / lower)
+
+
+def positive_part(array: Array) -> Array:
+    """M^+ = (|M| + M) / 2; the negative part M^- is the positive part of -M."""
+    return array_namespace(array).clip(array, min=0)
+
+
+def update_centroids(samples: Array, coefficients: Array) -> Array:
+    """Eq. (update_u): U_j = sum_i X_i (V (V'V)^-1)_ij, for every run.
+
+    V'V is inverted after its columns are scaled to length 1, so that a cluster
+    with tiny coefficients is not mistaken for one that depends on the others;
+    where columns do depend on each other the pseudo-inverse is used.
+
+    Parameters
+    ----------
+    samples : array of shape (n, c, h, w)
+    coefficients : array of shape (runs, n, k)
+
+    Returns
+    -------
+    array of shape (runs, k, c, h, w)
+    """
+    xp = array_namespace(coefficients)
+    runs, n, k = coefficients.shape
+    unit, lengths = unit_columns(coefficients)
+    correlation = xp.matrix_transpose(unit) @ unit
+    rtol = 10 * k * xp.finfo(coefficients.dtype).eps
+    inverse = xp.linalg.pinv(correlation, rtol=rtol)
+    mixing = xp.matrix_transpose(unit @ inverse / lengths)
+    return (mixing @ samples.reshape(n, -1)).reshape(runs, k, *samples.shape[1:])
+
+
+def unit_columns(coefficients: Array) -> tuple[Array, Array]:
+    """V with columns of length 1, and their lengths (runs, 1, k) before.
+
+    A column of zeros stays as it is, with length 1.
+    """
+    xp = array_namespace(coefficients)
+    # The largest entry is taken out first: squares of tiny entries vanish.
+    peaks = xp.max(coefficients, axis=-2, keepdims=True)
+    peaks = xp.where(peaks > 0, peaks, xp.ones_like(peaks))
+    scaled = coefficients / peaks
+    lengths = xp.linalg.vector_norm(scaled, axis=-2, keepdims=True)
+    lengths = xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+    return scaled / lengths, lengths * peaks
+
+
+def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
+    """Eq. (adjust): columns of V to length 1, centroids multiplied by the length.
+
+    Returns
+    -------
+    coefficients : array of shape (runs, n, k)
+    centroids : array of shape (runs, k, c, h, w)
+    lengths : array of shape (runs, 1, k)
+        The lengths that moved from the columns to the centroids.
+    """
+    unit, lengths = unit_columns(coefficients)
+    runs, _, k = lengths.shape
+    return unit, centroids * lengths.reshape(runs, k, 1, 1, 1), lengths
