@@ -4,15 +4,22 @@ import warnings
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold.core.arrays import Array, flat_neighbors, like, to_numpy
-from twofold.core.grams import both_ways, one_side, project
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.grams import (
+    both_ways,
+    one_side,
+    project,
+    residual_gram,
+    sample_rows,
+)
 from twofold.core.graph import Graph, neighbor_graph
 from twofold.core.solver import Settings
-from twofold.core.updates import update_projection
+from twofold.core.updates import update_centroids, update_projection
 
 KINDS = ("spectral", "k-means", "random")
 
@@ -21,7 +28,12 @@ _FLOOR = 0.2
 
 
 def starts(
-    samples: Array, k: int, kind: str, settings: Settings, seeds: list[int]
+    samples: Array,
+    k: int,
+    kind: str,
+    settings: Settings,
+    energy_weight: float,
+    seeds: list[int],
 ) -> np.ndarray:
     """One start V^0 per seed: an array of shape (runs, n, k).
 
@@ -34,6 +46,8 @@ def starts(
         K-means indicators of the spectral embedding of the first graphs, of the
         samples themselves, or uniform random numbers.
     settings : Settings
+    energy_weight : float
+        lambda_1, on which the first directions depend.
     seeds : list of int
     """
     n = samples.shape[0]
@@ -42,8 +56,8 @@ def starts(
         return _FLOOR + np.stack(draws)
     points = to_numpy(samples).reshape(n, -1)
     if kind == "spectral" and n > 1:
-        graphs = first_graphs(samples, settings)
-        points = spectral_embedding(adjacency(graphs), k, seeds[0])
+        weights = first_adjacency(samples, k, settings, energy_weight)
+        points = spectral_embedding(weights, k, seeds[0])
     return np.stack([indicators(_kmeans_labels(points, k, s), k) for s in seeds])
 
 
@@ -52,50 +66,83 @@ def indicators(labels: np.ndarray, k: int) -> np.ndarray:
     return np.eye(k)[labels] + _FLOOR
 
 
-def first_graphs(samples: Array, settings: Settings) -> list[Graph]:
-    """The graphs of both sides when P and Q keep the most energy.
+def first_adjacency(
+    samples: Array, k: int, settings: Settings, energy_weight: float
+) -> csr_array:
+    """W_P + W_Q after lines 4 and 5 of Algorithm 1 on a single cluster.
 
-    They are the P and Q of Eq. (sol_P_pre) while nothing has been explained but
-    the mean direction of each Gram: eig_r(-G).
+    With V a column of ones U is the mean sample, so that the first P minimises the
+    spread about the mean less lambda_1 times the energy that it keeps. Neighbours
+    are doubled until there are no more connected pieces than clusters, since the
+    pieces beyond could only be merged at random.
     """
-    graphs = []
-    for view, r in zip(both_ways(samples), settings.n_directions, strict=True):
+    features = first_features(samples, settings, energy_weight)
+    n_neighbors = settings.n_neighbors
+    while True:
+        graphs = [neighbor_graph(side, n_neighbors, settings.graph) for side in features]
+        weights = sum(map(_adjacency, graphs))
+        if connected_components(weights, directed=False)[0] <= k:
+            return weights
+        n_neighbors *= 2
+
+
+def first_features(
+    samples: Array, settings: Settings, energy_weight: float
+) -> list[Array]:
+    """The samples projected by the first Q and by the first P, of one run."""
+    one = like(np.ones((1, samples.shape[0], 1)), samples)
+    mean = update_centroids(samples, one)
+    weight = like([[[energy_weight]]], samples)
+    features = []
+    for view, centroid, r in zip(
+        both_ways(samples), both_ways(mean), settings.n_directions, strict=True
+    ):
         side = one_side(view)
-        one = like([[[1.0]]], samples)
-        projection = update_projection(0 * side.gram[None, ...], side.gram, one, r)
-        features = project(side.rows, projection)
-        graphs.append(neighbor_graph(features, settings.n_neighbors, settings.graph))
-    return graphs
-
-
-def adjacency(graphs: list[Graph]) -> csr_array:
-    """The sum of the W of several graphs of one run, as a SciPy sparse array."""
-    total = 0
-    for graph in graphs:
-        weights = to_numpy(graph.weights)
-        _, n, q = weights.shape
-        lists = to_numpy(flat_neighbors(graph.neighbors))
-        starts = np.arange(0, n * q + 1, q)
-        directed = csr_array(
-            (weights.reshape(-1), lists.reshape(-1), starts), shape=(n, n)
-        )
-        total = total + directed + directed.T
-    return csr_array(total)
+        spread = residual_gram(side.gram, one, sample_rows(centroid))
+        projection = update_projection(spread, side.gram, weight, r)
+        features.append(project(side.rows, projection))
+    return features
 
 
 def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:
-    """Rows of the k leading eigenvectors of D^-1/2 W D^-1/2, scaled to length 1."""
+    """Rows of the k leading eigenvectors of D^-1/2 W D^-1/2, scaled to length 1.
+
+    The eigenvalue 1 has one eigenvector per connected piece, D^1/2 times its
+    indicator. Lanczos misses such copies, so they are written down and deflated.
+    """
     n = weights.shape[0]
-    degree = weights.sum(axis=1)
-    root = diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1)))
-    guess = np.random.RandomState(seed).uniform(-1, 1, n)
-    operator = (root @ weights @ root).astype(np.float64)
-    try:
-        _, vectors = eigsh(operator, k=min(k, n - 1), which="LA", v0=guess, tol=1e-6)
-    except ArpackNoConvergence as stopped:
-        vectors = stopped.eigenvectors
+    degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
+    n_pieces, piece = connected_components(weights, directed=False)
+    vectors = np.sqrt(degree)[:, None] * np.eye(n_pieces)[piece]
+    vectors /= np.linalg.norm(vectors, axis=0)
+    if n_pieces < min(k, n - 1):
+        root = diags_array(1 / np.sqrt(degree))
+        normalized = (root @ weights @ root).astype(np.float64)
+        rest = LinearOperator(
+            (n, n),
+            matvec=lambda x: normalized @ x - 2 * vectors @ (vectors.T @ x),
+            dtype=np.float64,
+        )
+        guess = np.random.RandomState(seed).uniform(-1, 1, n)
+        found = _leading(rest, min(k, n - 1) - n_pieces, guess)
+        vectors = np.hstack([vectors, found])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)
+
+
+def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndarray:
+    try:
+        return eigsh(operator, k=count, which="LA", v0=guess, tol=1e-6)[1]
+    except ArpackNoConvergence as stopped:  # a start need not be exact
+        return stopped.eigenvectors
+
+
+def _adjacency(graph: Graph) -> csr_array:
+    """W of a graph of one run, as a SciPy sparse array."""
+    _, n, q = graph.weights.shape
+    entries = to_numpy(graph.weights).reshape(-1), to_numpy(graph.neighbors).reshape(-1)
+    directed = csr_array((*entries, np.arange(0, n * q + 1, q)), shape=(n, n))
+    return directed + directed.T
 
 
 def _kmeans_labels(points: np.ndarray, k: int, seed: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from twofold.core.updates import (
     update_projection,
 )
 
-Progress = Callable[[int, np.ndarray], None]
+Progress = Callable[[int, np.ndarray], bool]
 Tree = TypeVar("Tree")
 
 
@@ -109,7 +109,7 @@ def solve(
     settings : Settings
     progress : callable or None
         Called with the iteration's number and the objectives of the runs that
-        are still going.
+        are still going; they all stop there if it returns True.
 
     Returns
     -------
@@ -118,7 +118,11 @@ def solve(
     sides = tuple(one_side(view) for view in both_ways(samples))
     scale = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
     weights = tuple(
-        like(weight, start).reshape(-1, 1, 1) for weight in (energy_weight, graph_weight)
+        _checked_weight(name, weight, start)
+        for name, weight in (
+            ("energy_weight", energy_weight),
+            ("graph_weight", graph_weight),
+        )
     )
     factors = start, update_centroids(samples, start)
     going = np.arange(start.shape[0])
@@ -129,10 +133,9 @@ def solve(
         terms = objective_terms(sides, state, weights)
         for place, run in enumerate(going):
             records[run].append({name: values[place] for name, values in terms.items()})
-        if progress is not None:
-            progress(iteration, terms["total"])
         converged = _converged([records[run] for run in going], settings.tol * scale)
-        stopped = converged | (iteration == settings.max_iter)
+        halt = progress is not None and progress(iteration, terms["total"])
+        stopped = converged | (halt or iteration == settings.max_iter)
         for place in np.flatnonzero(stopped):
             run = going[place]
             last = take_runs(state, np.array([place]))
@@ -209,12 +212,19 @@ def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
     return xp.take(tree, xp.asarray(runs, device=device(tree)), axis=0)
 
 
+def _checked_weight(name: str, weight: Array, start: Array) -> Array:
+    """One weight per run as (runs, 1, 1), if its products cannot overflow."""
+    limit = float(array_namespace(start).finfo(start.dtype).max) ** 0.5
+    if not np.all(np.asarray(weight) <= limit):
+        raise ValueError(
+            f"{name} must be at most {limit:.0e} for samples of {start.dtype}, got "
+            f"{np.max(weight)}"
+        )
+    return like(weight, start).reshape(-1, 1, 1)
+
+
 def _converged(records: list[list[dict[str, float]]], allowed: float) -> np.ndarray:
     totals = [[step["total"] for step in steps[-2:]] for steps in records]
-    if not np.all(np.isfinite(totals)):
-        raise FloatingPointError(
-            "the objective of TS-NMF is not finite; use smaller samples or weights"
-        )
     return np.array([len(t) == 2 and abs(t[1] - t[0]) <= allowed for t in totals])
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array
 from twofold.core.graph import Graph
@@ -147,3 +147,14 @@ def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
     unit, lengths = unit_columns(coefficients)
     runs, _, k = lengths.shape
     return unit, centroids * lengths.reshape(runs, k, 1, 1, 1), lengths
+
+
+def canonical_signs(projection: Array) -> Array:
+    """Directions (d, r) turned so that the largest entry of each is positive.
+
+    Eq. (sol_P_pre) leaves their signs open, and P P' does not feel them.
+    """
+    xp = array_namespace(projection)
+    largest = xp.argmax(xp.abs(projection), axis=0)
+    picked = projection[largest, xp.arange(projection.shape[1], device=device(largest))]
+    return projection * xp.sign(picked)

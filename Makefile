@@ -1,0 +1,52 @@
+# Every target sets up what it needs in .venv; all it takes is Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+# A release whose CPU build is small; the newest brings gigabytes of CUDA on Linux.
+TORCH ?= torch==2.13.0
+
+.PHONY: help demo test lint types check format defaults torch clean
+
+help:
+	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
+	@echo "make test      lint, types and all tests"
+	@echo "make torch     add PyTorch (CPU) to the environment, for its tests"
+	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
+	@echo "make format    format the code"
+	@echo "make clean     remove the environment and caches"
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "twofold needs Python 3.11 or later"'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[plot]" --group dev
+	touch $@
+
+demo: $(READY)
+	$(BIN)/python examples/digits.py
+
+test: lint types check
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY)
+	$(BIN)/mypy
+
+check: $(READY)
+	$(BIN)/python -m pytest --numprocesses auto
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+defaults: $(READY)
+	$(BIN)/python benchmarks/defaults.py --out docs/defaults.md
+
+torch: $(READY)
+	$(BIN)/python -m pip install --quiet "$(TORCH)"
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

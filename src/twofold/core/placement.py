@@ -1,0 +1,181 @@
+"""Coefficients of new samples against fitted centroids, projections and neighbours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace
+
+from twofold.core.arrays import Array, nearest
+from twofold.core.grams import both_ways, project, sample_rows
+from twofold.core.graph import edge_weights, graph_features
+from twofold.core.solver import State
+
+_MAX_SWEEPS = 1000
+
+_BLOCK = 4096
+"""Samples reconstructed at once when their errors are measured."""
+
+
+@dataclass(frozen=True)
+class FittedSide:
+    """What one side of a fitted model needs to meet new samples.
+
+    Attributes
+    ----------
+    projection : array of shape (d, r)
+    features : array of shape (n, m r)
+        The projected training samples.
+    centroid_features : array of shape (k, m r)
+        The projected centroids.
+    bandwidth : array of shape (1, 1)
+        Of the heat weights in the last graph.
+    """
+
+    projection: Array
+    features: Array
+    centroid_features: Array
+    bandwidth: Array
+
+
+def fitted_sides(
+    samples: Array, centroids: Array, state: State
+) -> tuple[FittedSide, ...]:
+    """Both sides of a run that has ended.
+
+    Parameters
+    ----------
+    samples : array of shape (n, c, h, w)
+    centroids : array of shape (1, k, c, h, w)
+    state : State
+        Of one run, its projections being those of ``samples``.
+    """
+    learned = state.left, state.right
+    return tuple(
+        FittedSide(
+            projection=side.projection[0, ...],
+            features=project(sample_rows(view), side.projection)[0, ...],
+            centroid_features=project(sample_rows(u), side.projection)[0, ...],
+            bandwidth=side.graph.bandwidth[0, ...],
+        )
+        for side, view, u in zip(
+            learned, both_ways(samples), both_ways(centroids), strict=True
+        )
+    )
+
+
+def attraction(
+    side: FittedSide, features: Array, coefficients: Array, n_neighbors: int, kind: str
+) -> tuple[Array, Array]:
+    """sum_l w_l v_l and sum_l w_l over the nearest training samples of new ones.
+
+    Parameters
+    ----------
+    side : FittedSide
+    features : array of shape (m, d)
+        Projected new samples.
+    coefficients : array of shape (n, k)
+        V of the training samples.
+
+    Returns
+    -------
+    pull : array of shape (m, k)
+    degree : array of shape (m, 1)
+    """
+    xp = array_namespace(features)
+    trained = graph_features(side.features, kind)[None, ...]
+    asked = graph_features(features, kind)[None, ...]
+    q = min(n_neighbors, trained.shape[1])
+    squared, neighbors = nearest(trained, q, asked)
+    weights = edge_weights(squared[0, ...], kind, side.bandwidth)[..., None]
+    flat = xp.take(coefficients, neighbors.reshape(-1), axis=0)
+    near = flat.reshape(-1, q, coefficients.shape[1])
+    return xp.sum(weights * near, axis=1), xp.sum(weights, axis=1)
+
+
+def place(
+    samples: Array,
+    sides: Sequence[FittedSide],
+    coefficients: Array,
+    graph_weight: float,
+    n_neighbors: int,
+    kind: str,
+) -> Array:
+    """The best coefficients v >= 0 of each new sample, all else being fixed.
+
+    They minimise F of Eq. (sub_v) in the rows of the new samples alone,
+    sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
+    where l runs over the nearest training samples.
+
+    Parameters
+    ----------
+    samples : array of shape (m, c, h, w)
+    sides : the left and the right FittedSide
+    coefficients : array of shape (n, k)
+        V of the training samples, before Eq. (adjust).
+
+    Returns
+    -------
+    array of shape (m, k)
+    """
+    inner, linear, degree, pulled = 0.0, 0.0, 0.0, 0.0
+    for view, side in zip(both_ways(samples), sides, strict=True):
+        x = project(sample_rows(view), side.projection[None, ...])[0, ...]
+        pull, weight = attraction(side, x, coefficients, n_neighbors, kind)
+        inner = inner + side.centroid_features @ side.centroid_features.T
+        linear = linear + x @ side.centroid_features.T + graph_weight * pull
+        degree, pulled = degree + weight, pulled + pull
+    xp = array_namespace(linear)
+    start = pulled / xp.where(degree > 0, degree, xp.ones_like(degree))
+    return nonnegative_quadratic(inner, linear, graph_weight * degree, start)
+
+
+def nonnegative_quadratic(
+    inner: Array, linear: Array, ridge: Array, start: Array
+) -> Array:
+    """argmin over v >= 0 of v'(A + ridge I) v - 2 b'v, by coordinate descent.
+
+    Parameters
+    ----------
+    inner : array of shape (k, k)
+        A, symmetric and positive semidefinite, shared by all problems.
+    linear : array of shape (m, k)
+        b of each problem.
+    ridge : array of shape (m, 1)
+    start : array of shape (m, k)
+
+    Returns
+    -------
+    array of shape (m, k)
+    """
+    xp = array_namespace(linear)
+    finfo = xp.finfo(linear.dtype)
+    solution = xp.asarray(start, copy=True)
+    for _ in range(_MAX_SWEEPS):
+        largest = 0.0
+        for j in range(solution.shape[1]):
+            old = solution[:, j]
+            slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
+            curvature = inner[j, j] + ridge[:, 0]
+            step = slope / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
+            new = xp.clip(old + step, min=0)
+            largest = max(largest, float(xp.max(xp.abs(new - old))))
+            solution[:, j] = new
+        if largest <= 10 * finfo.eps * float(xp.max(solution)):
+            break
+    return solution
+
+
+def reconstruction_errors(
+    samples: Array, coefficients: Array, centroids: Array
+) -> Array:
+    """||X_i - sum_j v_ij U_j||_F of every sample, as (n,)."""
+    xp = array_namespace(samples)
+    flat = samples.reshape(samples.shape[0], -1)
+    basis = centroids.reshape(centroids.shape[0], -1)
+    errors = [
+        xp.linalg.vector_norm(
+            flat[i : i + _BLOCK, :] - coefficients[i : i + _BLOCK, :] @ basis, axis=1
+        )
+        for i in range(0, flat.shape[0], _BLOCK)
+    ]
+    return xp.concat(errors)

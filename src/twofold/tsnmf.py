@@ -1,0 +1,404 @@
+"""TSNMF, the scikit-learn estimator of two-dimensional semi-NMF."""
+
+import warnings
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import ArrayLike
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._problem import Problem, lowest, read_problem
+from twofold._progress import CallbackSupportMixin, FitProgress
+from twofold._samples import (
+    SCALES,
+    divisors,
+    from_stack,
+    read_samples,
+    sample_norms,
+    scaled,
+    to_stack,
+)
+from twofold.core import graph, initial
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.placement import fitted_sides, place, reconstruction_errors
+from twofold.core.solver import Solution
+from twofold.core.updates import adjust, canonical_signs, update_centroids
+
+
+class TSNMF(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Two-dimensional semi-nonnegative matrix factorisation for clustering.
+
+    TS-NMF clusters matrices, such as images, without flattening them. It learns
+    at once orthonormal directions P and Q that matter in the columns and rows of
+    the samples, signed 2-D centroids U, nonnegative coefficients V, and
+    nearest-neighbour graphs of the samples projected by P and by Q, which are
+    rebuilt in every iteration. The labels are those of K-means on V.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        k, the number of clusters.
+
+    n_directions : int, (int, int) or None, default=None
+        r, how many directions are kept on each side: one number for both, or the
+        left (rows) and the right (columns) one. Each is capped at the size of its
+        side. None stands for 9.
+
+    energy_weight : float, default=1.0
+        lambda_1, how much the directions care for the energy of the samples that
+        they keep rather than for what the centroids explain.
+
+    graph_weight : float, default=1.0
+        lambda_2, how strongly neighbours are drawn to like coefficients.
+
+    n_neighbors : int, default=5
+        Neighbours that each sample lists in a graph; at most all others.
+
+    graph : {"binary", "heat", "cosine"}, default="binary"
+        Weights of the edges: 1; exp(-distance^2 / mean squared edge length); or
+        the cosine between the projected samples, which then also decides who is
+        near.
+
+    init : {"spectral", "k-means", "random"} or array-like, default="spectral"
+        The start of V: K-means indicators in the spectral embedding of the graphs
+        under the directions of most energy, K-means indicators of the samples,
+        uniform random numbers, or nonnegative coefficients of shape
+        (n, n_clusters). Zeros among these are lifted a little, since a
+        multiplicative step cannot.
+
+    n_init : int, default=1
+        How many starts are run, all in one batch; the one of the lowest objective
+        is kept. An array given as ``init`` is run once.
+
+    max_iter : int, default=100
+        The most iterations of a run.
+
+    tol : float, default=1e-2
+        A run stops when one iteration changes its objective by no more than
+        ``tol`` times the energy of the samples.
+
+    sample_shape : tuple of int or None, default=None
+        (h, w) or (h, w, c) of the samples in the rows of a flat X. None takes
+        every row as a vector, a matrix of one column.
+
+    scale : {"sample", "global"}, default="sample"
+        What the samples are divided by before the fit: one number, so that their
+        root mean square norm is 1, or each its own norm. So the unit of the
+        pixels never matters.
+
+    random_state : int, RandomState instance or None, default=None
+        Seeds the starts and K-means. None draws a fresh seed each time.
+
+    verbose : int, default=0
+        Whether to print the objective after each iteration.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        The cluster of each sample.
+
+    components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
+        U, the centroids, of any sign, in the unit of the pixels.
+
+    coefficients_ : array of shape (n, n_clusters)
+        V, nonnegative, with columns of length 1.
+
+    left_projection_ : array of shape (h, r)
+        Q, orthonormal columns.
+
+    right_projection_ : array of shape (w, r)
+        P, orthonormal columns.
+
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each iteration. It need not fall: the graphs change.
+
+    objective_terms_ : dict of str to ndarray of shape (n_iter_,)
+        ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
+        unweighted terms that make up the objective.
+
+    n_iter_ : int
+        Iterations of the run that was kept.
+
+    reconstruction_error_ : array of shape (n,)
+        The Frobenius norm of each sample less its reconstruction.
+
+    sample_shape_ : tuple of int
+        (h, w), (h, w, c) or (f,).
+
+    n_features_in_ : int
+        Entries of a sample.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has any.
+
+    References
+    ----------
+    C. Peng, Z. Zhang, Z. Kang, C. Chen, Q. Cheng. Two-Dimensional
+    Semi-Nonnegative Matrix Factorization for Clustering.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twofold import TSNMF
+    >>> digits = load_digits(n_class=3)
+    >>> model = TSNMF(n_clusters=3, random_state=0).fit(digits.images)
+    >>> model.components_.shape
+    (3, 8, 8)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
+        "energy_weight": [Interval(Real, 0, None, closed="left")],
+        "graph_weight": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": [StrOptions(set(graph.KINDS))],
+        "init": [StrOptions(set(initial.KINDS)), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "sample_shape": [tuple, list, None],
+        "scale": [StrOptions(set(SCALES))],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_directions: int | tuple[int, int] | None = None,
+        energy_weight: float = 1.0,
+        graph_weight: float = 1.0,
+        n_neighbors: int = 5,
+        graph: str = "binary",
+        init: str | ArrayLike = "spectral",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-2,
+        sample_shape: tuple[int, ...] | None = None,
+        scale: str = "sample",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_directions = n_directions
+        self.energy_weight = energy_weight
+        self.graph_weight = graph_weight
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_shape = sample_shape
+        self.scale = scale
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "TSNMF":
+        """Learn the centroids, coefficients, directions and labels of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples: matrices, matrices of c channels that share their directions,
+            or flat samples (see ``sample_shape``). Any real dtype; float32 stays.
+            A PyTorch tensor is fitted where it lies, and the fitted arrays are
+            tensors too.
+        y : ignored
+
+        Returns
+        -------
+        self : TSNMF
+        """
+        problem = read_problem(self, X)
+        weights = [(self.energy_weight, self.graph_weight)]
+        with FitProgress(self, X) as progress:
+            [solutions] = problem.solve(weights, progress)
+        return self._keep_best(problem, solutions)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_sweep(
+        self, X: Any, weights: Iterable[tuple[float, float]]
+    ) -> list["TSNMF"]:
+        """Fit many pairs of weights to the same samples, in one batch.
+
+        Parameters
+        ----------
+        X : array-like
+            As for ``fit``.
+        weights : iterable of (energy_weight, graph_weight)
+
+        Returns
+        -------
+        list of TSNMF
+            A fitted clone for each pair, as if it had been fitted alone.
+        """
+        pairs = [(float(energy), float(graph)) for energy, graph in weights]
+        models = [
+            clone(self).set_params(energy_weight=energy, graph_weight=graph)
+            for energy, graph in pairs
+        ]
+        for model in models:
+            model._validate_params()
+        problem = read_problem(self, X)
+        with FitProgress(self, X) as progress:
+            batches = problem.solve(pairs, progress)
+        for model, solutions in zip(models, batches, strict=True):
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(model, name, getattr(self, name))
+            model._keep_best(problem, solutions)
+        return models
+
+    def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
+        """Lines 9 and 10 of Algorithm 1 for the run of the lowest objective."""
+        best = lowest(solutions)
+        if not best.converged:
+            warnings.warn(
+                f"TSNMF stopped at max_iter={self.max_iter} before one iteration "
+                f"changed the objective by less than tol={self.tol} of the samples' "
+                "energy; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        state, samples = best.state, problem.samples
+        # Anew, since the solver's centroids may be those of compact samples.
+        centroids = update_centroids(samples, state.coefficients)
+        self._sides = fitted_sides(samples, centroids, state)
+        unit, centroids, lengths = adjust(state.coefficients, centroids)
+        self.coefficients_, centroids = unit[0, ...], centroids[0, ...]
+        self._lengths = lengths[0, ...]
+        self._unit = problem.unit
+        self.sample_shape_ = problem.shape
+        self.components_ = problem.unit * from_stack(centroids, problem.shape)
+        self.left_projection_ = canonical_signs(state.left.projection[0, ...])
+        self.right_projection_ = canonical_signs(state.right.projection[0, ...])
+        errors = reconstruction_errors(samples, self.coefficients_, centroids)
+        self.reconstruction_error_ = errors * problem.divisor
+        self.objective_terms_ = dict(best.history)
+        self.objective_history_ = self.objective_terms_.pop("total")
+        self.n_iter_ = len(self.objective_history_)
+        return self._set_labels(problem.labels_seed)
+
+    def _set_labels(self, seed: int) -> "TSNMF":
+        """K-means on V; its centres serve ``predict``."""
+        coefficients = to_numpy(self.coefficients_)
+        kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed)
+        labels = kmeans.fit_predict(coefficients)
+        xp = array_namespace(self.coefficients_)
+        self.labels_ = xp.asarray(labels, device=device(self.coefficients_))
+        self._centers = like(kmeans.cluster_centers_, self.coefficients_)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Coefficients of samples against the fitted centroids.
+
+        Each sample gets the nonnegative coefficients that best reconstruct it in
+        the fitted directions while staying close to those of its nearest training
+        samples, as in the fit. For the training samples this is close to
+        ``coefficients_``, which the fit has not brought to this very optimum;
+        ``fit_transform`` is ``fit`` and then ``transform``.
+
+        Parameters
+        ----------
+        X : array-like
+            Samples of the shape that was fitted, or flat.
+
+        Returns
+        -------
+        coefficients : array of shape (m, n_clusters)
+            On the scale of ``coefficients_``.
+        """
+        check_is_fitted(self)
+        samples, shape = read_samples(self, X, None, reset=False)
+        if len(shape) > 1 and shape != self.sample_shape_:
+            raise ValueError(
+                f"X must have samples of shape {self.sample_shape_} as in fit, got "
+                f"{shape}"
+            )
+        samples = to_stack(samples.reshape(samples.shape[0], -1), self.sample_shape_)
+        divisor = divisors(sample_norms(samples), self.scale, self._unit)
+        placed = place(
+            scaled(samples, divisor),
+            self._sides,
+            self.coefficients_ * self._lengths,
+            self.graph_weight,
+            self.n_neighbors,
+            self.graph,
+        )
+        return placed / self._lengths
+
+    def predict(self, X: Any) -> Array:
+        """The cluster whose K-means centre is nearest to the coefficients of X.
+
+        Parameters
+        ----------
+        X : array-like
+            As for ``transform``.
+
+        Returns
+        -------
+        labels : array of shape (m,)
+        """
+        coefficients = self.transform(X)
+        xp = array_namespace(coefficients)
+        centers = self._centers
+        squared = xp.sum(centers**2, axis=1) - 2 * coefficients @ centers.T
+        return xp.argmin(squared, axis=1)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """The images that coefficients stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_clusters)
+            Coefficients, as from ``transform``.
+
+        Returns
+        -------
+        images : array of shape (m, h, w[, c]) or (m, f)
+            With ``scale="sample"`` they have the typical norm of the training
+            samples, since their own is not part of the coefficients.
+        """
+        check_is_fitted(self)
+        coefficients = like(X, self.components_)
+        if coefficients.ndim != 2 or coefficients.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X must be of shape (m, n_clusters={len(self.components_)}), got "
+                f"{tuple(coefficients.shape)}"
+            )
+        flat = self.components_.reshape(len(self.components_), -1)
+        return (coefficients @ flat).reshape(-1, *self.sample_shape_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.coefficients_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,50 @@
+import numpy as np
+import problems
+import pytest
+
+from twofold.core.compact import compact, expand
+from twofold.core.solver import Settings, solve
+
+
+@pytest.mark.parametrize(
+    ("shape", "directions"),
+    [((8, 1, 60, 1), (4, 1)), ((5, 1, 2, 40), (2, 6)), ((4, 2, 50, 3), (5, 2))],
+)
+def test_a_long_side_changes_nothing_but_the_cost(shape, directions):
+    samples, start = problems.stack(shape), problems.positive((1, shape[0], 2))
+    settings = Settings(directions, n_neighbors=3, max_iter=10, tol=0.0)
+    [plain] = solve(samples, start, [0.3], [0.5], settings)
+    short, bases = compact(samples, directions)
+    [compacted] = solve(short, start, [0.3], [0.5], settings)
+    compacted = expand(compacted, bases)
+
+    assert short.size < samples.size
+    for name, values in plain.history.items():
+        np.testing.assert_allclose(compacted.history[name], values, atol=1e-8)
+    ours, theirs = compacted.state, plain.state
+    np.testing.assert_allclose(ours.coefficients, theirs.coefficients, atol=1e-9)
+    # Where all samples are zero the eigenvectors are free, so P P' is compared
+    # on the samples.
+    left, right = ours.left.projection[0], ours.right.projection[0]
+    other_left, other_right = theirs.left.projection[0], theirs.right.projection[0]
+    np.testing.assert_allclose(left.T @ left, np.eye(directions[0]), atol=1e-10)
+    np.testing.assert_allclose(
+        left @ (left.T @ samples), other_left @ (other_left.T @ samples), atol=1e-8
+    )
+    np.testing.assert_allclose(
+        samples @ right @ right.T, samples @ other_right @ other_right.T, atol=1e-8
+    )
+
+
+def test_a_side_of_ten_thousand_shrinks_to_the_number_of_samples():
+    short, (left, right) = compact(problems.stack((100, 1, 10_000, 1)), (5, 1))
+    assert short.shape == (100, 1, 105, 1)
+    assert left.shape == (10_000, 105)
+    assert right is None
+
+
+def test_ordinary_samples_stay_as_they_are():
+    samples = problems.stack((30, 1, 6, 5))
+    short, bases = compact(samples, (2, 2))
+    assert short is samples
+    assert bases == (None, None)

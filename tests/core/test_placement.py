@@ -1,0 +1,81 @@
+import numpy as np
+import problems
+import pytest
+from scipy.optimize import nnls
+
+from twofold.core.graph import KINDS
+from twofold.core.placement import (
+    FittedSide,
+    attraction,
+    fitted_sides,
+    nonnegative_quadratic,
+    place,
+    reconstruction_errors,
+)
+from twofold.core.solver import Settings, solve
+
+
+@pytest.mark.parametrize("k", [1, 2, 6, 15])
+def test_coordinate_descent_finds_what_an_active_set_method_finds(k):
+    rng = np.random.default_rng(k)
+    basis, targets = rng.normal(size=(12, k)), rng.normal(size=(9, 12))
+    ridge = rng.uniform(0, 2, size=(9, 1))
+    start = rng.uniform(size=(9, k))
+    ours = nonnegative_quadratic(basis.T @ basis, targets @ basis, ridge, start)
+    for solution, target, extra in zip(ours, targets, ridge[:, 0], strict=True):
+        # The ridge as k more equations with a right-hand side of zero.
+        stacked = np.vstack([basis, np.sqrt(extra) * np.eye(k)])
+        expected, _ = nnls(stacked, np.concatenate([target, np.zeros(k)]))
+        if k <= 12 or extra > 0:
+            np.testing.assert_allclose(solution, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_placed_samples_minimise_their_part_of_the_objective(kind):
+    samples = problems.stack((30, 1, 6, 5))
+    settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
+    weight = 0.7
+    [solution] = solve(samples, problems.positive((1, 30, 3)), [1.0], [weight], settings)
+    state = solution.state
+    sides = fitted_sides(samples, state.centroids, state)
+    V, new = state.coefficients[0], problems.stack((4, 1, 6, 5), seed=9)
+
+    placed = place(new, sides, V, weight, 4, kind)
+
+    P, Q = state.right.projection[0], state.left.projection[0]
+    views = (new.swapaxes(-1, -2) @ Q, new @ P)
+    centroids = (state.centroids[0].swapaxes(-1, -2) @ Q, state.centroids[0] @ P)
+
+    def cost(v):
+        total = np.zeros(len(v))
+        for side, x, u in zip(sides, views, centroids, strict=True):
+            features = x.reshape(len(x), -1)
+            residual = features - v @ u.reshape(len(u), -1)
+            pull, degree = attraction(side, features, V, 4, kind)
+            spread = degree[:, 0] * np.sum(v**2, axis=1) - 2 * np.sum(v * pull, axis=1)
+            total += np.sum(residual**2, axis=1) + weight * spread
+        return total
+
+    rng = np.random.default_rng(0)
+    for size in (1e-4, 1e-2, 1.0):
+        for _ in range(100):
+            other = np.maximum(placed + size * rng.normal(size=placed.shape), 0)
+            assert (cost(other) >= cost(placed) - 1e-10).all()
+
+
+def test_new_samples_are_drawn_to_their_nearest_training_samples():
+    features = np.array([[0.0], [1.0], [10.0], [11.0]])
+    V = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 5.0]])
+    side = FittedSide(np.eye(1), features, np.zeros((2, 1)), np.ones((1, 1)))
+    pull, degree = attraction(side, np.array([[0.4], [10.4]]), V, 2, "binary")
+    np.testing.assert_array_equal(pull, [[4.0, 0.0], [0.0, 6.0]])
+    np.testing.assert_array_equal(degree, [[2.0], [2.0]])
+
+
+def test_reconstruction_errors_are_the_norms_of_the_residuals():
+    samples, V = problems.stack((5000, 1, 2, 3)), problems.positive((5000, 2))
+    U = problems.stack((2, 1, 2, 3), seed=1)
+    residuals = samples - np.tensordot(V, U, axes=1)
+    np.testing.assert_allclose(
+        reconstruction_errors(samples, V, U), np.sqrt(np.sum(residuals**2, (1, 2, 3)))
+    )

@@ -1,0 +1,96 @@
+"""PyTorch tensors go through the same lines as NumPy arrays."""
+
+import numpy as np
+import problems
+import pytest
+
+from twofold import TSNMF
+from twofold.core.graph import KINDS
+from twofold.core.initial import KINDS as STARTS
+from twofold.core.solver import Settings, solve
+
+torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", problems.LAYOUTS)
+def test_objectives_agree(layout, kind):
+    shape, directions = problems.LAYOUTS[layout]
+    samples, start = problems.stack(shape), problems.positive((3, shape[0], 3))
+    settings = Settings(directions, n_neighbors=4, graph=kind, max_iter=15, tol=1e-4)
+    weights = [0.1, 1.0, 5.0], [0.0, 1.0, 0.3]
+    ours = solve(samples, start, *weights, settings)
+    theirs = solve(torch.asarray(samples), torch.asarray(start), *weights, settings)
+    for a, b in zip(ours, theirs, strict=True):
+        for name in a.history:
+            np.testing.assert_allclose(a.history[name], b.history[name], rtol=1e-6)
+        np.testing.assert_allclose(
+            a.state.coefficients, b.state.coefficients.numpy(), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("init", STARTS)
+def test_a_fitted_model_agrees_and_stays_in_torch(init):
+    images = problems.images()
+    model = TSNMF(3, init=init, n_init=2, random_state=0)
+    ours, theirs = model.fit(images), TSNMF(**model.get_params())
+    theirs.fit(torch.asarray(images))
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())
+    np.testing.assert_allclose(
+        ours.objective_history_, theirs.objective_history_, rtol=1e-6
+    )
+    for name in ("components_", "left_projection_", "reconstruction_error_"):
+        assert isinstance(getattr(theirs, name), torch.Tensor)
+        np.testing.assert_allclose(
+            getattr(ours, name), getattr(theirs, name).numpy(), rtol=1e-6, atol=1e-8
+        )
+    new = problems.images(n=12, seed=5)
+    np.testing.assert_allclose(
+        ours.transform(new), theirs.transform(torch.asarray(new)).numpy(), atol=1e-8
+    )
+    np.testing.assert_array_equal(
+        ours.predict(new), theirs.predict(torch.asarray(new)).numpy()
+    )
+
+
+def test_a_long_side_is_compacted_in_torch_too():
+    flat = problems.stack((12, 1, 300, 1)).reshape(12, 300)
+    ours = TSNMF(2, random_state=0).fit(flat)
+    theirs = TSNMF(2, random_state=0).fit(torch.asarray(flat))
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())
+    assert theirs.left_projection_.shape == (300, 9)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (torch.float32, torch.float32),
+        (torch.float64, torch.float64),
+        (torch.float16, torch.float32),
+        (torch.uint8, torch.float64),
+    ],
+)
+def test_precision_is_kept(given, kept):
+    images = torch.asarray(np.abs(40 * problems.images())).to(given)
+    model = TSNMF(3, random_state=0).fit(images)
+    assert model.components_.dtype == kept
+    assert model.transform(images).dtype == kept
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (torch.zeros((5, 3, 3), dtype=torch.complex64), "real"),
+        (torch.full((5, 3, 3), float("nan")), "45 NaN"),
+        (torch.zeros((0, 3, 3)), "empty"),
+    ],
+)
+def test_bad_tensors_are_refused(tensor, message):
+    with pytest.raises(ValueError, match=message):
+        TSNMF(2).fit(tensor)
+
+
+def test_tensors_of_another_size_are_refused():
+    model = TSNMF(3, random_state=0).fit(torch.asarray(problems.images()))
+    with pytest.raises(ValueError, match="expecting 42 features"):
+        model.predict(torch.zeros((3, 5, 5)))

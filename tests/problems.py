@@ -1,0 +1,70 @@
+"""Small random problems that several tests share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.core.graph import Graph, neighbor_graph
+
+# (n, c, h, w) and (left, right) numbers of directions
+LAYOUTS = {
+    "square": ((30, 1, 6, 6), (2, 3)),
+    "wide": ((25, 1, 4, 9), (3, 2)),
+    "vectors": ((40, 1, 12, 1), (3, 1)),
+    "colour": ((24, 3, 5, 6), (2, 2)),
+}
+
+
+def stack(shape: tuple[int, ...], seed: int = 0, n_groups: int = 3) -> np.ndarray:
+    """Noisy samples (n, c, h, w) around a few signed means."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_groups, *shape[1:]))
+    return means[np.arange(shape[0]) % n_groups] + 0.5 * rng.normal(size=shape)
+
+
+def positive(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.2, 1.2, size=shape)
+
+
+def images(n: int = 60, h: int = 7, w: int = 6, seed: int = 0) -> np.ndarray:
+    """A grey stack (n, h, w) of three groups."""
+    return stack((n, 1, h, w), seed)[:, 0]
+
+
+def groups(n: int = 60) -> np.ndarray:
+    """The groups that ``images`` and ``stack`` were drawn from."""
+    return np.arange(n) % 3
+
+
+def dense(graph: Graph, run: int = 0) -> np.ndarray:
+    """W of one run, written out."""
+    n, q = graph.neighbors.shape[1:]
+    directed = np.zeros((n, n))
+    for i in range(n):
+        for s in range(q):
+            directed[i, graph.neighbors[run, i, s]] += graph.weights[run, i, s]
+    return directed + directed.T
+
+
+@dataclass(frozen=True)
+class VStep:
+    """All that the V step takes: V, (A, B, graph) of each side, lambda_2."""
+
+    coefficients: np.ndarray
+    inner: tuple[np.ndarray, np.ndarray]
+    cross: tuple[np.ndarray, np.ndarray]
+    graphs: tuple[Graph, Graph]
+    graph_weight: float
+
+
+def v_step(n: int, k: int, d: int, graph_weight: float, seed: int) -> VStep:
+    rng = np.random.default_rng(seed)
+    features = [rng.normal(size=(1, n, d)) for _ in range(2)]
+    centroids = [rng.normal(size=(1, k, d)) for _ in range(2)]
+    return VStep(
+        rng.uniform(0.01, 2, size=(1, n, k)),
+        tuple(u @ u.mT for u in centroids),
+        tuple(f @ u.mT for f, u in zip(features, centroids, strict=True)),
+        tuple(neighbor_graph(f, 3, "binary") for f in features),
+        graph_weight,
+    )
