@@ -47,13 +47,12 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """A data set, or the part of a large one that its suffix names."""
     base, _, part = name.partition("-")
     images, target = real_data.load(base)
+    kept = np.arange(len(target))
     if base == "eyaleb":  # that many random persons
         persons = np.random.RandomState(0).permutation(38)[: int(part)]
-        kept = np.isin(target, persons)
+        kept = np.flatnonzero(np.isin(target, persons))
     elif part:  # that many random images
         kept = np.random.RandomState(0).permutation(len(target))[: int(part)]
-    else:
-        kept = np.ones(len(target), dtype=bool)
     return images[kept], target[kept]
 
 
@@ -131,8 +130,8 @@ def report(seeds: range, jobs: int) -> str:
     lines = [
         "# How the defaults were chosen",
         "",
-        f"Printed by `make defaults`, which runs `benchmarks/defaults.py` ({len(seeds)} "
-        f"seeds, twofold {twofold.__version__}).",
+        f"Written by `make defaults` ({len(seeds)} seeds, twofold "
+        f"{twofold.__version__}).",
         "Accuracy and NMI in percent, means over the seeds.",
         "",
         *table(

@@ -56,5 +56,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 def _require(file: str) -> Path:
     path = find(file)
     if path is None:
-        raise FileNotFoundError(f"{file} is neither in TWOFOLD_DATA nor in ../shared/data")
+        raise FileNotFoundError(
+            f"{file} is neither in TWOFOLD_DATA nor in ../shared/data"
+        )
     return path

@@ -1,6 +1,6 @@
 """Cluster scikit-learn's 1,797 handwritten digits and draw the learned centroids.
 
-    python examples/digits.py [PNG]
+python examples/digits.py [PNG]
 """
 
 import sys

@@ -125,9 +125,7 @@ def test_restarts_keep_the_lowest_objective(images):
 def test_a_given_start_is_used_and_its_zeros_lifted(images):
     start = np.eye(3)[problems.groups()]
     model = TSNMF(3, init=start, random_state=0).fit(images)
-    np.testing.assert_array_equal(
-        model.coefficients_.argmax(axis=1), problems.groups()
-    )
+    np.testing.assert_array_equal(model.coefficients_.argmax(axis=1), problems.groups())
     assert (model.coefficients_ > 0).all()
 
 
@@ -139,7 +137,9 @@ def test_a_fit_cut_short_says_what_to_do(images):
 def test_a_sweep_equals_the_fits_alone(images):
     pairs = [(0.1, 0.0), (1.0, 1.0), (10.0, 0.1)]
     base = TSNMF(3, n_init=2, random_state=0)
-    for model, (energy, graph) in zip(base.fit_sweep(images, pairs), pairs, strict=True):
+    for model, (energy, graph) in zip(
+        base.fit_sweep(images, pairs), pairs, strict=True
+    ):
         alone = clone(base).set_params(energy_weight=energy, graph_weight=graph)
         alone.fit(images)
         assert model.get_params() == alone.get_params()

@@ -62,9 +62,9 @@ class Problem:
         starts = {energy: self._starts(samples, energy) for energy in energies}
         start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
-        pairs = np.repeat(np.asarray(weights, dtype=float), runs, axis=0)
+        energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T
         solutions = solve(
-            samples, like(start, samples), *pairs.T, self.settings, progress
+            samples, like(start, samples), energy, graph, self.settings, progress
         )
         solutions = [expand(solution, bases) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
@@ -125,7 +125,7 @@ def _directions(wanted: Any, sides: tuple[int, ...]) -> tuple[int, int]:
     if wanted is None:
         wanted = min(_MOST_DIRECTIONS, max(sides))
     pair = (wanted, wanted) if isinstance(wanted, Integral) else tuple(wanted)
-    if len(pair) != 2 or not all(isinstance(r, Integral) and r >= 1 for r in pair):
+    if len(pair) != 2 or any(not isinstance(r, Integral) or int(r) < 1 for r in pair):
         raise ValueError(
             "n_directions must be a positive integer or a (left, right) pair of them, "
             f"got {wanted!r}"

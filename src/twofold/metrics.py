@@ -1,6 +1,5 @@
 """Scores of a clustering against known classes, each between 0 and 1."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
@@ -20,11 +19,12 @@ def accuracy(target: ArrayLike, labels: ArrayLike) -> float:
         Clusters, under any names. Clusters beyond the number of classes match none.
     """
     counts = contingency_matrix(target, labels)
-    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
+    matched = linear_sum_assignment(counts, maximize=True)
+    return float(counts[matched].sum() / counts.sum())
 
 
 def nmi(target: ArrayLike, labels: ArrayLike) -> float:
-    """Mutual information over the larger of the two entropies, as in the paper's field."""
+    """Mutual information over the larger of the two entropies."""
     return float(normalized_mutual_info_score(target, labels, average_method="max"))
 
 

@@ -71,4 +71,5 @@ def test_the_first_graph_has_no_more_pieces_than_clusters():
 
 
 def test_indicators_are_lifted_off_zero():
-    np.testing.assert_allclose(indicators(np.array([1, 0]), 2), [[0.2, 1.2], [1.2, 0.2]])
+    lifted = indicators(np.array([1, 0]), 2)
+    np.testing.assert_allclose(lifted, [[0.2, 1.2], [1.2, 0.2]])

@@ -35,7 +35,8 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     samples = problems.stack((30, 1, 6, 5))
     settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
     weight = 0.7
-    [solution] = solve(samples, problems.positive((1, 30, 3)), [1.0], [weight], settings)
+    start = problems.positive((1, 30, 3))
+    [solution] = solve(samples, start, [1.0], [weight], settings)
     state = solution.state
     sides = fitted_sides(samples, state.centroids, state)
     V, new = state.coefficients[0], problems.stack((4, 1, 6, 5), seed=9)

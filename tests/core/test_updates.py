@@ -23,7 +23,9 @@ def step(problem, coefficients):
         Products(*parts)
         for parts in zip(problem.inner, problem.cross, problem.graphs, strict=True)
     )
-    return update_coefficients(coefficients, sides, np.array([[[problem.graph_weight]]]))
+    return update_coefficients(
+        coefficients, sides, np.array([[[problem.graph_weight]]])
+    )
 
 
 def objective(problem, coefficients):
@@ -75,7 +77,9 @@ def test_the_v_step_is_the_literal_one():
         problem.graph_weight,
         *(problems.dense(graph) for graph in problem.graphs),
     )
-    np.testing.assert_allclose(step(problem, problem.coefficients)[0], literal, rtol=1e-12)
+    np.testing.assert_allclose(
+        step(problem, problem.coefficients)[0], literal, rtol=1e-12
+    )
 
 
 def test_the_fixed_point_of_the_v_step_satisfies_kkt():
@@ -93,7 +97,9 @@ def test_where_everything_is_zero_the_v_step_stays():
     problem = problems.v_step(n=6, k=2, d=3, graph_weight=0.0, seed=0)
     sides = tuple(
         Products(0 * A, 0 * B, graph)
-        for A, B, graph in zip(problem.inner, problem.cross, problem.graphs, strict=True)
+        for A, B, graph in zip(
+            problem.inner, problem.cross, problem.graphs, strict=True
+        )
     )
     V = update_coefficients(problem.coefficients, sides, np.array([[[0.0]]]))
     np.testing.assert_array_equal(V, problem.coefficients)

@@ -33,16 +33,15 @@ def compact(
         stays as it is.
     """
     xp = array_namespace(samples)
-    bases = tuple(
+    left, right = (
         _span(sample_rows(view), r)
         for view, r in zip(both_ways(samples), n_directions, strict=True)
     )
-    left, right = bases
     if left is not None:
         samples = xp.matrix_transpose(left) @ samples
     if right is not None:
         samples = samples @ right
-    return samples, bases
+    return samples, (left, right)
 
 
 def _span(rows: Array, n_spare: int) -> Array | None:

@@ -79,7 +79,7 @@ def first_adjacency(
     features = first_features(samples, settings, energy_weight)
     n_neighbors = settings.n_neighbors
     while True:
-        graphs = [neighbor_graph(side, n_neighbors, settings.graph) for side in features]
+        graphs = [neighbor_graph(f, n_neighbors, settings.graph) for f in features]
         weights = sum(map(_adjacency, graphs))
         if connected_components(weights, directed=False)[0] <= k:
             return weights

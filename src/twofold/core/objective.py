@@ -14,7 +14,8 @@ def projected_trace(projection: Array, matrix: Array) -> Array:
     With M = sum_i Lambda_i' Lambda_i it is the residual term
     ||v(X^(P)) - v(U^(P)) V'||^2; with M = G_P it is the energy that P keeps.
     """
-    return array_namespace(projection).sum(projection * (matrix @ projection), axis=(1, 2))
+    xp = array_namespace(projection)
+    return xp.sum(projection * (matrix @ projection), axis=(1, 2))
 
 
 def smoothness(coefficients: Array, graph: Graph) -> Array:
@@ -27,4 +28,5 @@ def smoothness(coefficients: Array, graph: Graph) -> Array:
 def total(terms: dict[str, Array], energy_weight: Array, graph_weight: Array) -> Array:
     """Eq. (obj) from its terms: residuals - lambda_1 energy + lambda_2 smoothness."""
     residuals = terms["right_residual"] + terms["left_residual"]
-    return residuals - energy_weight * terms["energy"] + graph_weight * terms["smoothness"]
+    reward = energy_weight * terms["energy"]
+    return residuals - reward + graph_weight * terms["smoothness"]

@@ -137,9 +137,10 @@ def solve(
         halt = progress is not None and progress(iteration, terms["total"])
         stopped = converged | (halt or iteration == settings.max_iter)
         for place in np.flatnonzero(stopped):
-            run = going[place]
+            run = int(going[place])
             last = take_runs(state, np.array([place]))
-            solutions[run] = Solution(last, _columns(records[run]), bool(converged[place]))
+            history = _columns(records[run])
+            solutions[run] = Solution(last, history, bool(converged[place]))
         if stopped.all():
             break
         if stopped.any():
