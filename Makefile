@@ -43,7 +43,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 defaults: $(READY)
-	$(BIN)/python benchmarks/defaults.py --out docs/defaults.md
+	$(BIN)/python benchmarks/defaults.py --into docs/defaults.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

@@ -49,7 +49,7 @@ def draw(model: TSNMF, target: np.ndarray, picture: Path) -> None:
     label_of = [model.labels_[weights[:, j].argmax()] for j in range(10)]
     digit_of = [np.bincount(target[model.labels_ == c]).argmax() for c in label_of]
     limit = np.abs(model.components_).max()
-    figure, axes = plt.subplots(1, 10, figsize=(10, 1.5), layout="constrained")
+    figure, axes = plt.subplots(1, 10, figsize=(10, 1.25), layout="constrained")
     for axis, j in zip(axes, np.argsort(digit_of, kind="stable"), strict=True):
         axis.imshow(model.components_[j], cmap="RdBu_r", vmin=-limit, vmax=limit)
         axis.set_title(f"mostly {digit_of[j]}", fontsize=8)

@@ -14,7 +14,7 @@ from twofold.core.arrays import Array, like
 from twofold.core.compact import compact, expand
 from twofold.core.solver import Progress, Settings, Solution, solve
 
-_MOST_DIRECTIONS = 9
+_MOST_DIRECTIONS = 5
 """What ``n_directions=None`` stands for."""
 
 _LIFT = 1e-3

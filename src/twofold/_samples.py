@@ -1,6 +1,7 @@
 """Any input to a validated stack of samples (n, c, h, w), and back."""
 
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ def read_samples(
     """
     if not (is_torch_array(X) or hasattr(X, "iloc") or scipy.sparse.issparse(X)):
         X = _as_numpy(X)
+    if hasattr(X, "dtype") and "complex" in str(X.dtype):
+        raise ValueError(f"X must be real, got {X.dtype}. Complex data not supported")
     shape = _sample_shape(X.shape, sample_shape)
     flat = X if len(X.shape) == 2 else X.reshape(X.shape[0], math.prod(X.shape[1:]))
     if is_torch_array(X):
@@ -126,6 +129,13 @@ def _sample_shape(
     if sample_shape is None:
         return found
     wanted = tuple(sample_shape)
+    if len(wanted) not in (1, 2, 3) or not all(
+        isinstance(size, Integral) and int(size) > 0 for size in wanted
+    ):
+        raise ValueError(
+            f"sample_shape must be (f,), (h, w) or (h, w, c) with positive sizes, got "
+            f"{sample_shape!r}"
+        )
     if found != wanted and (len(found) > 1 or found[0] != np.prod(wanted)):
         raise ValueError(
             f"sample_shape={wanted} asks for {np.prod(wanted)} entries a sample, but "
@@ -137,8 +147,6 @@ def _sample_shape(
 def _validated_tensor(estimator: Any, flat: Array, reset: bool) -> Array:
     """What ``validate_data`` does for arrays, on a PyTorch tensor."""
     xp = array_namespace(flat)
-    if xp.isdtype(flat.dtype, "complex floating"):
-        raise ValueError("X must be real, got a complex tensor")
     if 0 in flat.shape:
         raise ValueError(f"X must not be empty, got shape {tuple(flat.shape)}")
     if reset:

@@ -62,20 +62,20 @@ class TSNMF(
     n_directions : int, (int, int) or None, default=None
         r, how many directions are kept on each side: one number for both, or the
         left (rows) and the right (columns) one. Each is capped at the size of its
-        side. None stands for 9.
+        side. None stands for 5, or fewer where the larger side is shorter.
 
     energy_weight : float, default=1.0
         lambda_1, how much the directions care for the energy of the samples that
         they keep rather than for what the centroids explain.
 
-    graph_weight : float, default=1.0
+    graph_weight : float, default=0.1
         lambda_2, how strongly neighbours are drawn to like coefficients.
 
     n_neighbors : int, default=5
         Neighbours that each sample lists in a graph; at most all others.
 
-    graph : {"binary", "heat", "cosine"}, default="binary"
-        Weights of the edges: 1; exp(-distance^2 / mean squared edge length); or
+    graph : {"heat", "binary", "cosine"}, default="heat"
+        Weights of the edges: exp(-distance^2 / mean squared edge length); 1; or
         the cosine between the projected samples, which then also decides who is
         near.
 
@@ -93,7 +93,7 @@ class TSNMF(
     max_iter : int, default=100
         The most iterations of a run.
 
-    tol : float, default=1e-2
+    tol : float, default=1e-3
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
 
@@ -189,13 +189,13 @@ class TSNMF(
         *,
         n_directions: int | tuple[int, int] | None = None,
         energy_weight: float = 1.0,
-        graph_weight: float = 1.0,
+        graph_weight: float = 0.1,
         n_neighbors: int = 5,
-        graph: str = "binary",
+        graph: str = "heat",
         init: str | ArrayLike = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
-        tol: float = 1e-2,
+        tol: float = 1e-3,
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "sample",
         random_state: int | np.random.RandomState | None = None,
@@ -257,6 +257,10 @@ class TSNMF(
             A fitted clone for each pair, as if it had been fitted alone.
         """
         pairs = [(float(energy), float(graph)) for energy, graph in weights]
+        if not pairs:
+            raise ValueError(
+                "weights must be (energy_weight, graph_weight) pairs, got an empty list"
+            )
         models = [
             clone(self).set_params(energy_weight=energy, graph_weight=graph)
             for energy, graph in pairs

@@ -23,6 +23,4 @@ def test_projected_trace_is_the_energy_after_projection():
 
 
 def test_the_total_weighs_energy_and_smoothness():
-    terms = {"right_residual": 1.0, "left_residual": 2.0}
-    terms |= {"energy": 4.0, "smoothness": 8.0}
-    assert total(terms, 0.5, 0.25) == 1 + 2 - 2 + 2
+    assert total(1.0, 2.0, 4.0, 8.0, 0.5, 0.25) == 1 + 2 - 2 + 2

@@ -6,7 +6,7 @@ from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, flat_neighbors, nearest, symmetric_product
 
-KINDS = ("binary", "heat", "cosine")
+KINDS = ("heat", "binary", "cosine")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from array_api_compat import array_namespace
 from twofold.core.arrays import Array
 from twofold.core.graph import Graph
 
-TERMS = ("right_residual", "left_residual", "energy", "smoothness")
+TERMS = ("left_residual", "right_residual", "energy", "smoothness", "total")
+"""What is recorded of every iteration."""
 
 
 def projected_trace(projection: Array, matrix: Array) -> Array:
@@ -25,8 +26,14 @@ def smoothness(coefficients: Array, graph: Graph) -> Array:
     return xp.sum(coefficients * laplacian_v, axis=(1, 2))
 
 
-def total(terms: dict[str, Array], energy_weight: Array, graph_weight: Array) -> Array:
-    """Eq. (obj) from its terms: residuals - lambda_1 energy + lambda_2 smoothness."""
-    residuals = terms["right_residual"] + terms["left_residual"]
-    reward = energy_weight * terms["energy"]
-    return residuals - reward + graph_weight * terms["smoothness"]
+def total(
+    left_residual: Array,
+    right_residual: Array,
+    energy: Array,
+    smoothness: Array,
+    energy_weight: Array,
+    graph_weight: Array,
+) -> Array:
+    """Eq. (obj): both residuals - lambda_1 energy + lambda_2 smoothness."""
+    residuals = left_residual + right_residual
+    return residuals - energy_weight * energy + graph_weight * smoothness

@@ -17,7 +17,7 @@ from twofold.core.grams import (
     sample_rows,
 )
 from twofold.core.graph import Graph, neighbor_graph
-from twofold.core.objective import projected_trace, smoothness, total
+from twofold.core.objective import TERMS, projected_trace, smoothness, total
 from twofold.core.updates import (
     side_products,
     update_centroids,
@@ -38,7 +38,7 @@ class Settings:
     n_directions : (int, int)
         r of the left and of the right side.
     n_neighbors : int
-    graph : {"binary", "heat", "cosine"}
+    graph : {"heat", "binary", "cosine"}
     max_iter : int
         t_max.
     tol : float
@@ -48,9 +48,9 @@ class Settings:
 
     n_directions: tuple[int, int]
     n_neighbors: int = 5
-    graph: str = "binary"
+    graph: str = "heat"
     max_iter: int = 100
-    tol: float = 1e-4
+    tol: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -116,37 +116,33 @@ def solve(
     list of Solution, one per run
     """
     sides = tuple(one_side(view) for view in both_ways(samples))
-    scale = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
-    weights = tuple(
-        _checked_weight(name, weight, start)
-        for name, weight in (
-            ("energy_weight", energy_weight),
-            ("graph_weight", graph_weight),
-        )
+    energy = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
+    weights = (
+        _checked_weight("energy_weight", energy_weight, start),
+        _checked_weight("graph_weight", graph_weight, start),
     )
     factors = start, update_centroids(samples, start)
     going = np.arange(start.shape[0])
-    records: list[list[dict[str, float]]] = [[] for _ in going]
+    history: list[np.ndarray] = []  # (terms, runs) of every iteration
     solutions: dict[int, Solution] = {}
-    for iteration in range(1, settings.max_iter + 1):
+    while going.size:
         state = iterate(samples, sides, factors, weights, settings)
-        terms = objective_terms(sides, state, weights)
-        for place, run in enumerate(going):
-            records[run].append({name: values[place] for name, values in terms.items()})
-        converged = _converged([records[run] for run in going], settings.tol * scale)
-        halt = progress is not None and progress(iteration, terms["total"])
-        stopped = converged | (halt or iteration == settings.max_iter)
+        history.append(np.full((len(TERMS), start.shape[0]), np.nan))
+        history[-1][:, going] = objective_terms(sides, state, weights)
+        converged = _converged(history, settings.tol * energy)[going]
+        halt = progress is not None and progress(len(history), history[-1][-1, going])
+        stopped = converged | halt | (len(history) == settings.max_iter)
         for place in np.flatnonzero(stopped):
             run = int(going[place])
-            last = take_runs(state, np.array([place]))
-            history = _columns(records[run])
-            solutions[run] = Solution(last, history, bool(converged[place]))
-        if stopped.all():
-            break
-        if stopped.any():
-            kept = np.flatnonzero(~stopped)
-            going, state = going[kept], take_runs(state, kept)
-            weights = tuple(take_runs(weight, kept) for weight in weights)
+            terms = np.stack(history)[:, :, run].T
+            solutions[run] = Solution(
+                take_runs(state, np.array([place])),
+                dict(zip(TERMS, terms, strict=True)),
+                bool(converged[place]),
+            )
+        kept = np.flatnonzero(~stopped)  # the others are frozen where they are
+        going, state = going[kept], take_runs(state, kept)
+        weights = take_runs(weights[0], kept), take_runs(weights[1], kept)
         factors = state.coefficients, state.centroids
     return [solutions[run] for run in range(start.shape[0])]
 
@@ -155,7 +151,7 @@ def iterate(
     samples: Array,
     sides: tuple[Side, ...],
     factors: tuple[Array, Array],
-    weights: tuple[Array, ...],
+    weights: tuple[Array, Array],
     settings: Settings,
 ) -> State:
     """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U."""
@@ -178,30 +174,20 @@ def iterate(
 
 
 def objective_terms(
-    sides: tuple[Side, ...], state: State, weights: tuple[Array, ...]
-) -> dict[str, np.ndarray]:
-    """The terms of Eq. (obj) and their ``total``, each of shape (runs,)."""
-    left, right = (
-        (
-            projected_trace(
-                learned.projection,
-                residual_gram(side.gram, state.coefficients, sample_rows(view)),
-            ),
-            projected_trace(learned.projection, side.gram),
-            smoothness(state.coefficients, learned.graph),
-        )
-        for side, learned, view in zip(
-            sides, (state.left, state.right), both_ways(state.centroids), strict=True
-        )
-    )
-    terms = {
-        "right_residual": right[0],
-        "left_residual": left[0],
-        "energy": left[1] + right[1],
-        "smoothness": left[2] + right[2],
-    }
-    terms["total"] = total(terms, *(weight.reshape(-1) for weight in weights))
-    return {name: to_numpy(values) for name, values in terms.items()}
+    sides: tuple[Side, ...], state: State, weights: tuple[Array, Array]
+) -> np.ndarray:
+    """The terms of Eq. (obj) in the order of TERMS: (terms, runs)."""
+    residuals, energy, roughness = [], 0.0, 0.0
+    learned = state.left, state.right
+    views = both_ways(state.centroids)
+    for side, own, view in zip(sides, learned, views, strict=True):
+        residual = residual_gram(side.gram, state.coefficients, sample_rows(view))
+        residuals.append(projected_trace(own.projection, residual))
+        energy = energy + projected_trace(own.projection, side.gram)
+        roughness = roughness + smoothness(state.coefficients, own.graph)
+    terms = (*residuals, energy, roughness)
+    flat_weights = (weight.reshape(-1) for weight in weights)
+    return np.stack([to_numpy(t) for t in (*terms, total(*terms, *flat_weights))])
 
 
 def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
@@ -224,10 +210,8 @@ def _checked_weight(name: str, weight: Array, start: Array) -> Array:
     return like(weight, start).reshape(-1, 1, 1)
 
 
-def _converged(records: list[list[dict[str, float]]], allowed: float) -> np.ndarray:
-    totals = [[step["total"] for step in steps[-2:]] for steps in records]
-    return np.array([len(t) == 2 and abs(t[1] - t[0]) <= allowed for t in totals])
-
-
-def _columns(records: list[dict[str, float]]) -> dict[str, np.ndarray]:
-    return {name: np.array([step[name] for step in records]) for name in records[0]}
+def _converged(history: list[np.ndarray], allowed: float) -> np.ndarray:
+    """Which runs' totals changed by no more than ``allowed`` in the last iteration."""
+    if len(history) < 2:
+        return np.zeros(history[0].shape[1], dtype=bool)
+    return np.abs(history[-1][-1] - history[-2][-1]) <= allowed

@@ -1,0 +1,111 @@
+"""Every bad input gets one line that says what was expected and what came."""
+
+import numpy as np
+import problems
+import pytest
+import scipy.sparse
+
+from twofold import TSNMF
+
+IMAGES = problems.images(n=12)
+
+
+def spoiled(value):
+    images = IMAGES.copy()
+    images[4, 2, 1] = value
+    return images
+
+
+def ragged():
+    return [np.zeros((3, 4)), np.zeros((4, 3)), np.zeros((3, 4))]
+
+
+BAD_SAMPLES = {
+    "NaN": (spoiled(np.nan), "X must be finite, got 1 NaN .* first in sample 4"),
+    "infinity": (spoiled(-np.inf), "X must be finite, got 0 NaN and 1 infinity"),
+    "complex": (IMAGES.astype(complex), "X must be real, got complex128"),
+    "sparse": (
+        scipy.sparse.csr_array(IMAGES.reshape(12, -1)),
+        "Sparse data was passed",
+    ),
+    "no samples": (np.zeros((0, 4, 5)), r"0 sample\(s\)"),
+    "no pixels": (np.zeros((12, 4, 0)), r"0 feature\(s\)"),
+    "one axis": (np.zeros(12), r"X must be of shape .* got shape \(12,\)"),
+    "five axes": (np.zeros((2, 2, 2, 2, 2)), r"got shape \(2, 2, 2, 2, 2\)"),
+    "objects": (IMAGES.astype(object), "X must hold numbers, got dtype object"),
+    "text": (np.full((12, 4), "a"), "could not convert string to float"),
+    "samples of different shapes": (ragged(), "samples differ in shape"),
+    "fewer samples than clusters": (IMAGES[:2], "n_clusters=3 .* n_samples=2"),
+}
+
+
+@pytest.mark.parametrize(("X", "message"), BAD_SAMPLES.values(), ids=BAD_SAMPLES)
+def test_bad_samples(X, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        TSNMF(3, random_state=0).fit(X)
+    assert "\n" not in str(caught.value)
+
+
+BAD_PARAMETERS = [
+    ({"n_clusters": 0}, "'n_clusters' .* Got 0"),
+    ({"n_clusters": 2.5}, "'n_clusters' .* Got 2.5"),
+    ({"n_directions": 0}, "'n_directions' .* Got 0"),
+    ({"n_directions": 8}, "n_directions=8 must be at most the larger side .* 7 x 6"),
+    ({"n_directions": (2, 9)}, r"n_directions=\(2, 9\) must be at most"),
+    ({"n_directions": (2, 0)}, r"n_directions must be .* got \(2, 0\)"),
+    ({"n_directions": (2, 2, 2)}, r"n_directions must be .* got \(2, 2, 2\)"),
+    ({"energy_weight": -1.0}, "'energy_weight' .* Got -1.0"),
+    ({"graph_weight": -0.1}, "'graph_weight' .* Got -0.1"),
+    ({"graph_weight": np.inf}, "'graph_weight' .* Got inf"),
+    ({"graph_weight": 1e200}, r"graph_weight must be at most .* got 1e\+200"),
+    ({"energy_weight": np.nan}, "energy_weight"),
+    ({"n_neighbors": 0}, "'n_neighbors' .* Got 0"),
+    ({"graph": "dense"}, "'graph' .* Got 'dense'"),
+    ({"init": "zeros"}, "'init' .* Got 'zeros'"),
+    ({"init": np.ones((3, 3))}, r"init must be of shape .*\(12, 3\), got \(3, 3\)"),
+    ({"init": -np.ones((12, 3))}, "init must hold finite, nonnegative"),
+    ({"init": np.zeros((12, 3))}, "init must hold .* not all zero"),
+    ({"init": np.full((12, 3), np.nan)}, "init must hold finite"),
+    ({"n_init": 0}, "'n_init' .* Got 0"),
+    ({"max_iter": 0}, "'max_iter' .* Got 0"),
+    ({"tol": -1e-3}, "'tol' .* Got -0.001"),
+    ({"sample_shape": (5, 5)}, r"sample_shape=\(5, 5\) asks for 25 .* \(7, 6\)"),
+    ({"sample_shape": (6, 7)}, r"sample_shape=\(6, 7\) .* \(7, 6\)"),
+    ({"sample_shape": (7, -6)}, r"sample_shape must be .* got \(7, -6\)"),
+    ({"scale": "none"}, "'scale' .* Got 'none'"),
+    ({"random_state": "seed"}, "'random_state'"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        TSNMF(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(IMAGES)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_sweep_refuses_the_same_weights_as_a_fit():
+    with pytest.raises(ValueError, match="'graph_weight'"):
+        TSNMF(3).fit_sweep(IMAGES, [(1.0, 1.0), (1.0, -1.0)])
+    with pytest.raises(ValueError, match=r"weights must be .* pairs, got an empty"):
+        TSNMF(3).fit_sweep(IMAGES, [])
+
+
+def test_new_samples_must_have_the_fitted_shape():
+    model = TSNMF(3, random_state=0).fit(IMAGES)
+    with pytest.raises(ValueError, match=r"shape \(7, 6\) as in fit, got \(6, 7\)"):
+        model.predict(IMAGES.transpose(0, 2, 1))
+    with pytest.raises(ValueError, match="20 features, but TSNMF is expecting 42"):
+        model.predict(IMAGES[:, :5, :4])
+    with pytest.raises(ValueError, match="X must be finite"):
+        model.transform(spoiled(np.nan))
+    with pytest.raises(ValueError, match=r"n_clusters=3\), got \(2, 4\)"):
+        model.inverse_transform(np.ones((2, 4)))
+
+
+def test_numbers_kept_as_objects_in_a_flat_array_are_read_as_numbers():
+    """As scikit-learn's own estimators do."""
+    flat = IMAGES.reshape(12, -1)
+    plain = TSNMF(3, random_state=0).fit(flat)
+    objects = TSNMF(3, random_state=0).fit(flat.astype(object))
+    np.testing.assert_array_equal(plain.coefficients_, objects.coefficients_)

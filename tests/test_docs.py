@@ -1,0 +1,94 @@
+"""The documentation says what the code does."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import twofold
+import twofold.core
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(\w+)` \|.*\| `([\w.]+)` \| `([\w/.]+)::(\w+)` \|$", re.M)
+ROWS = ROW.findall(EQUATIONS)
+
+
+def core_function(path):
+    module, name = path.rsplit(".", 1)
+    return getattr(importlib.import_module(f"twofold.core.{module}"), name)
+
+
+def core_modules():
+    for module in pkgutil.iter_modules(twofold.core.__path__):
+        yield importlib.import_module(f"twofold.core.{module.name}")
+
+
+def test_every_row_of_the_table_is_read():
+    table = EQUATIONS.split("| --- | --- | --- | --- |")[1].split("\n\n")[0]
+    assert len(ROWS) == table.strip().count("\n") + 1 > 10
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]}-{row[1]}" for row in ROWS])
+def test_an_equation_is_where_the_page_says(row):
+    label, function, file, test = row
+    module = inspect.getsource(inspect.getmodule(core_function(function)))
+    docstring = inspect.getdoc(core_function(function))
+    assert f"({label})" in docstring, f"{function} does not name Eq. ({label})"
+    assert f"def {function.rsplit('.', 1)[1]}(" in module
+    assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+
+
+def test_every_equation_named_in_the_core_has_a_row():
+    labels = {row[0] for row in ROWS}
+    for module in core_modules():
+        named = set(re.findall(r"Eqs?\. \((\w+)\)", inspect.getsource(module)))
+        assert named <= labels, f"{module.__name__}: {named - labels} have no row"
+
+
+def test_the_lines_of_the_algorithm_are_where_the_page_says():
+    lines = EQUATIONS.split("| line of Algorithm 1 |")[1].split("\n\n")[0]
+    named = re.findall(r"`(\w+\.\w+)`", lines)
+    assert len(named) > 8
+    for path in named:
+        if path != "TSNMF.fit":
+            assert callable(core_function(path))
+
+
+def test_the_public_names_are_these():
+    assert set(twofold.__all__) == {"TSNMF", "__version__"}
+
+
+def test_the_core_imports_nothing_from_the_rest():
+    for module in core_modules():
+        imported = re.findall(
+            r"(?:from|import) (twofold[\w.]*)", inspect.getsource(module)
+        )
+        assert all(name.startswith("twofold.core") for name in imported)
+
+
+def test_importing_twofold_does_not_import_extras():
+    code = "import sys, twofold; print({'torch', 'matplotlib'} & sys.modules.keys())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout.strip() == "set()"
+
+
+def test_the_python_code_of_the_readme_runs(capsys):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    promised = re.findall(r"# (.+)$", "\n".join(blocks), re.M)
+    assert printed == promised
+
+
+def test_the_version_is_in_the_changelog():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert twofold.__version__.removesuffix(".dev0") in changelog
