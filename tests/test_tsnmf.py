@@ -146,6 +146,8 @@ def test_a_sweep_equals_the_fits_alone(images):
         np.testing.assert_array_equal(model.labels_, alone.labels_)
         np.testing.assert_allclose(model.coefficients_, alone.coefficients_, rtol=1e-8)
         np.testing.assert_array_equal(model.predict(images), alone.predict(images))
+    with pytest.raises(NotFittedError):
+        base.predict(images)
 
 
 # Invariances
@@ -260,6 +262,7 @@ def test_channels_share_the_projections(images):
     np.testing.assert_allclose(
         model.components_[..., 1], 2 * model.components_[..., 0], atol=1e-9
     )
+    np.testing.assert_allclose(model.transform(colour), grey.transform(images))
     flat = TSNMF(3, n_directions=(2, 3), sample_shape=(7, 6, 3), random_state=0)
     flat.fit(colour.reshape(60, -1))
     np.testing.assert_array_equal(flat.components_, model.components_)

@@ -36,10 +36,9 @@ def read_samples(
     """
     if not (is_torch_array(X) or hasattr(X, "iloc") or scipy.sparse.issparse(X)):
         X = _as_numpy(X)
-    if hasattr(X, "dtype") and "complex" in str(X.dtype):
-        raise ValueError(f"X must be real, got {X.dtype}. Complex data not supported")
-    shape = _sample_shape(X.shape, sample_shape)
-    flat = X if len(X.shape) == 2 else X.reshape(X.shape[0], math.prod(X.shape[1:]))
+    _check_axes(X)
+    found = tuple(X.shape[1:])
+    flat = X if len(found) == 1 else X.reshape(X.shape[0], math.prod(found))
     if is_torch_array(X):
         flat = _validated_tensor(estimator, flat, reset)
     else:
@@ -50,7 +49,8 @@ def read_samples(
             dtype=(np.float64, np.float32),
             ensure_all_finite=False,
         )
-    _check_finite(flat, shape)
+    _check_finite(flat)
+    shape = found if sample_shape is None else _wanted_shape(sample_shape, found)
     return to_stack(flat, shape), shape
 
 
@@ -117,29 +117,30 @@ def _as_numpy(X: Any) -> np.ndarray:
     return array
 
 
-def _sample_shape(
-    shape: tuple[int, ...], sample_shape: tuple[int, ...] | None
-) -> tuple[int, ...]:
-    if len(shape) not in (2, 3, 4):
+def _check_axes(X: Array) -> None:
+    if hasattr(X, "dtype") and "complex" in str(X.dtype):
+        raise ValueError(f"X must be real, got {X.dtype}. Complex data not supported")
+    if len(X.shape) not in (2, 3, 4):
         raise ValueError(
             "X must be of shape (n, f), (n, h, w) or (n, h, w, c), got shape "
-            f"{tuple(shape)}. Reshape your data, one sample with X[None]"
+            f"{tuple(X.shape)}. Reshape your data, one sample with X[None]"
         )
-    found = tuple(shape[1:])
-    if sample_shape is None:
-        return found
+
+
+def _wanted_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
+    """``sample_shape``, if samples of the shape ``found`` can be read so."""
     wanted = tuple(sample_shape)
     if len(wanted) not in (1, 2, 3) or not all(
         isinstance(size, Integral) and int(size) > 0 for size in wanted
     ):
         raise ValueError(
-            f"sample_shape must be (f,), (h, w) or (h, w, c) with positive sizes, got "
+            "sample_shape must be (f,), (h, w) or (h, w, c) with positive sizes, got "
             f"{sample_shape!r}"
         )
-    if found != wanted and (len(found) > 1 or found[0] != np.prod(wanted)):
+    if found not in (wanted, (math.prod(wanted),)):
         raise ValueError(
-            f"sample_shape={wanted} asks for {np.prod(wanted)} entries a sample, but "
-            f"the samples of X have shape {found}"
+            f"X must hold samples of sample_shape={wanted}, or flat ones of "
+            f"{math.prod(wanted)} entries, got samples of shape {found}"
         )
     return wanted
 
@@ -162,7 +163,7 @@ def _validated_tensor(estimator: Any, flat: Array, reset: bool) -> Array:
     return xp.astype(flat, xp.float32 if small else xp.float64)
 
 
-def _check_finite(flat: Array, shape: tuple[int, ...]) -> None:
+def _check_finite(flat: Array) -> None:
     xp = array_namespace(flat)
     finite = xp.isfinite(flat)
     if xp.all(finite):

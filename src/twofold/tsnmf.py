@@ -30,10 +30,10 @@ from twofold._samples import (
     read_samples,
     sample_norms,
     scaled,
-    to_stack,
 )
-from twofold.core import graph, initial
 from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.graph import KINDS as GRAPHS
+from twofold.core.initial import KINDS as STARTS
 from twofold.core.placement import fitted_sides, place, reconstruction_errors
 from twofold.core.solver import Solution
 from twofold.core.updates import adjust, canonical_signs, update_centroids
@@ -172,8 +172,8 @@ class TSNMF(
         "energy_weight": [Interval(Real, 0, None, closed="left")],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph": [StrOptions(set(graph.KINDS))],
-        "init": [StrOptions(set(initial.KINDS)), "array-like"],
+        "graph": [StrOptions(set(GRAPHS))],
+        "init": [StrOptions(set(STARTS)), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -267,26 +267,28 @@ class TSNMF(
         ]
         for model in models:
             model._validate_params()
-        problem = read_problem(self, X)
+        problem = read_problem(models[0], X)
+        seen = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
         with FitProgress(self, X) as progress:
             batches = problem.solve(pairs, progress)
         for model, solutions in zip(models, batches, strict=True):
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
+            vars(model).update(seen)
             model._keep_best(problem, solutions)
         return models
 
     def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
         """Lines 9 and 10 of Algorithm 1 for the run of the lowest objective."""
         best = lowest(solutions)
+        self.objective_terms_ = dict(best.history)
+        self.objective_history_ = self.objective_terms_.pop("total")
+        self.n_iter_ = len(self.objective_history_)
         if not best.converged:
             warnings.warn(
-                f"TSNMF stopped at max_iter={self.max_iter} before one iteration "
-                f"changed the objective by less than tol={self.tol} of the samples' "
-                "energy; raise max_iter or tol",
+                f"TSNMF stopped after {self.n_iter_} iterations (max_iter="
+                f"{self.max_iter}), the last of which changed the objective by more "
+                f"than tol={self.tol} of the samples' energy; raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         state, samples = best.state, problem.samples
         # Anew, since the solver's centroids may be those of compact samples.
@@ -302,9 +304,6 @@ class TSNMF(
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         errors = reconstruction_errors(samples, self.coefficients_, centroids)
         self.reconstruction_error_ = errors * problem.divisor
-        self.objective_terms_ = dict(best.history)
-        self.objective_history_ = self.objective_terms_.pop("total")
-        self.n_iter_ = len(self.objective_history_)
         return self._set_labels(problem.labels_seed)
 
     def _set_labels(self, seed: int) -> "TSNMF":
@@ -337,13 +336,7 @@ class TSNMF(
             On the scale of ``coefficients_``.
         """
         check_is_fitted(self)
-        samples, shape = read_samples(self, X, None, reset=False)
-        if len(shape) > 1 and shape != self.sample_shape_:
-            raise ValueError(
-                f"X must have samples of shape {self.sample_shape_} as in fit, got "
-                f"{shape}"
-            )
-        samples = to_stack(samples.reshape(samples.shape[0], -1), self.sample_shape_)
+        samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
         divisor = divisors(sample_norms(samples), self.scale, self._unit)
         placed = place(
             scaled(samples, divisor),

@@ -50,7 +50,7 @@ def test_products_and_degrees_are_those_of_the_dense_graph(kind):
     for run in range(3):
         W = problems.dense(graph, run)
         np.testing.assert_allclose(graph.product(V)[run], W @ V[run])
-        np.testing.assert_allclose(graph.degree()[run, :, 0], W.sum(axis=1))
+        np.testing.assert_allclose(graph.degree[run, :, 0], W.sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +64,7 @@ def test_duplicates_are_neighbours_but_nobody_is_its_own(kind):
 
 def test_a_single_sample_has_no_neighbours():
     graph = neighbor_graph(np.ones((2, 1, 3)), 5, "heat")
-    np.testing.assert_array_equal(graph.degree(), np.zeros((2, 1, 1)))
+    np.testing.assert_array_equal(graph.degree, np.zeros((2, 1, 1)))
 
 
 def test_neighbours_are_capped_at_all_others():

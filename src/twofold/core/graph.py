@@ -19,22 +19,20 @@ class Graph:
     weights : array of shape (runs, n, q)
         The entries of A. An edge that both of its ends list has half its weight
         in each direction, so that it counts once in W.
+    degree : array of shape (runs, n, 1)
+        The diagonal of D, the row sums of W.
     bandwidth : array of shape (runs, 1, 1)
         The scale of the squared distances in the heat kernel.
     """
 
     neighbors: Array
     weights: Array
+    degree: Array
     bandwidth: Array
 
     def product(self, coefficients: Array) -> Array:
         """W V for V of shape (runs, n, k)."""
         return symmetric_product(self.neighbors, self.weights, coefficients)
-
-    def degree(self) -> Array:
-        """The diagonal of D, the row sums of W, as (runs, n, 1)."""
-        xp = array_namespace(self.weights)
-        return self.product(xp.ones_like(self.weights[..., :1]))
 
 
 def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
@@ -55,13 +53,15 @@ def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
     runs, n, _ = features.shape
     if n == 1:  # Nobody to be joined to.
         none = xp.zeros((runs, 1, 1), dtype=features.dtype, device=device(features))
-        return Graph(xp.zeros_like(none, dtype=xp.int64), none, none)
+        return Graph(xp.zeros_like(none, dtype=xp.int64), none, none, none)
     features = graph_features(features, kind)
     squared, neighbors = nearest(features, min(n_neighbors, n - 1))
     bandwidth = xp.mean(squared, axis=(1, 2), keepdims=True)
     halves = xp.where(_is_mutual(neighbors), 0.5, 1.0)
     weights = edge_weights(squared, kind, bandwidth)
-    return Graph(neighbors, xp.astype(halves, weights.dtype) * weights, bandwidth)
+    weights = xp.astype(halves, weights.dtype) * weights
+    degree = symmetric_product(neighbors, weights, xp.ones_like(weights[..., :1]))
+    return Graph(neighbors, weights, degree, bandwidth)
 
 
 def graph_features(features: Array, kind: str) -> Array:

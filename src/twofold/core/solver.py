@@ -140,9 +140,10 @@ def solve(
                 dict(zip(TERMS, terms, strict=True)),
                 bool(converged[place]),
             )
-        kept = np.flatnonzero(~stopped)  # the others are frozen where they are
-        going, state = going[kept], take_runs(state, kept)
-        weights = take_runs(weights[0], kept), take_runs(weights[1], kept)
+        if stopped.any():  # those runs are frozen where they are
+            kept = np.flatnonzero(~stopped)
+            going, state = going[kept], take_runs(state, kept)
+            weights = take_runs(weights[0], kept), take_runs(weights[1], kept)
         factors = state.coefficients, state.centroids
     return [solutions[run] for run in range(start.shape[0])]
 
@@ -162,14 +163,17 @@ def iterate(
         sides, both_ways(centroids), settings.n_directions, strict=True
     ):
         rows = sample_rows(view)
+        # Line 4
         residual = residual_gram(side.gram, coefficients, rows)
-        projection = update_projection(residual, side.gram, energy_weight, r)  # line 4
+        projection = update_projection(residual, side.gram, energy_weight, r)
+        # Line 5
         features = project(side.rows, projection)
-        graph = neighbor_graph(features, settings.n_neighbors, settings.graph)  # line 5
+        graph = neighbor_graph(features, settings.n_neighbors, settings.graph)
         states.append(SideState(projection, graph))
         products.append(side_products(features, project(rows, projection), graph))
+    # Line 6
     coefficients = update_coefficients(coefficients, tuple(products), graph_weight)
-    centroids = update_centroids(samples, coefficients)  # line 6
+    centroids = update_centroids(samples, coefficients)
     return State(coefficients, centroids, *states)
 
 

@@ -80,11 +80,12 @@ def update_coefficients(
     # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
     upper = lower = xp.finfo(coefficients.dtype).smallest_normal
     for side in sides:
-        attract, repel = side.graph.product(coefficients), side.graph.degree()
-        upper = upper + positive_part(side.cross) + graph_weight * attract
+        upper = upper + positive_part(side.cross)
         upper = upper + coefficients @ positive_part(-side.inner)
-        lower = lower + positive_part(-side.cross) + graph_weight * repel * coefficients
+        upper = upper + graph_weight * side.graph.product(coefficients)
+        lower = lower + positive_part(-side.cross)
         lower = lower + coefficients @ positive_part(side.inner)
+        lower = lower + graph_weight * side.graph.degree * coefficients
     return coefficients * xp.sqrt(upper / lower)
 
 
