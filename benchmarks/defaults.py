@@ -43,6 +43,9 @@ VARIATIONS: dict[str, tuple[Any, ...]] = {
     "n_init": (1, 5),
 }
 
+ALSO = {"tol": ("agreement", "iterations")}
+"""What is shown beside the accuracy."""
+
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """A data set, or the part of a large one that its suffix names."""
@@ -148,19 +151,20 @@ def report(seeds: range, jobs: int) -> str:
         ),
     ]
     for key, values in VARIATIONS.items():
-        rows = []
-        for value in values:
-            chosen = value == default[key]
-            scores = ours if chosen else varied[str({key: value})]
-            label = f"**{value}** (default)" if chosen else f"{value}"
-            rows.append(row(label, scores, "accuracy"))
-        lines += table(f"`{key}`, accuracy", rows)
+        for measured in ("accuracy", *ALSO.get(key, ())):
+            rows = []
+            for value in values:
+                chosen = value == default[key]
+                scores = ours if chosen else varied[str({key: value})]
+                label = f"**{value}** (default)" if chosen else f"{value}"
+                rows.append(row(label, scores, measured))
+            lines += table(f"`{key}`, {measured}", rows)
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--into", type=Path, help="page whose tables are replaced")
     options = parser.parse_args()

@@ -85,7 +85,7 @@ def test_the_python_code_of_the_readme_runs(capsys):
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    promised = re.findall(r"# (.+)$", "\n".join(blocks), re.M)
+    promised = re.findall(r"^print\(.*\)  # (.+)$", "\n".join(blocks), re.M)
     assert printed == promised
 
 

@@ -44,17 +44,18 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     placed = place(new, sides, V, weight, 4, kind)
 
     P, Q = state.right.projection[0], state.left.projection[0]
-    views = (new.swapaxes(-1, -2) @ Q, new @ P)
-    centroids = (state.centroids[0].swapaxes(-1, -2) @ Q, state.centroids[0] @ P)
+    U = state.centroids[0]
+    features = [(new.swapaxes(-1, -2) @ Q).reshape(4, -1), (new @ P).reshape(4, -1)]
+    centroids = [(U.swapaxes(-1, -2) @ Q).reshape(3, -1), (U @ P).reshape(3, -1)]
+    pulls = [
+        attraction(side, x, V, 4, kind) for side, x in zip(sides, features, strict=True)
+    ]
 
     def cost(v):
         total = np.zeros(len(v))
-        for side, x, u in zip(sides, views, centroids, strict=True):
-            features = x.reshape(len(x), -1)
-            residual = features - v @ u.reshape(len(u), -1)
-            pull, degree = attraction(side, features, V, 4, kind)
+        for x, u, (pull, degree) in zip(features, centroids, pulls, strict=True):
             spread = degree[:, 0] * np.sum(v**2, axis=1) - 2 * np.sum(v * pull, axis=1)
-            total += np.sum(residual**2, axis=1) + weight * spread
+            total += np.sum((x - v @ u) ** 2, axis=1) + weight * spread
         return total
 
     rng = np.random.default_rng(0)

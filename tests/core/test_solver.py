@@ -23,7 +23,9 @@ def test_a_batch_of_runs_equals_the_runs_alone(samples):
     start = problems.positive((3, 30, 3))
     together = run(samples, start, WEIGHTS, max_iter=40, tol=1e-4)
     for i, batched in enumerate(together):
-        [alone] = run(samples, start[i : i + 1], WEIGHTS[i : i + 1], max_iter=40)
+        [alone] = run(
+            samples, start[i : i + 1], WEIGHTS[i : i + 1], max_iter=40, tol=1e-4
+        )
         assert len(batched.history["total"]) == len(alone.history["total"])
         np.testing.assert_allclose(
             batched.state.coefficients, alone.state.coefficients, rtol=1e-9

@@ -85,7 +85,7 @@ def test_the_v_step_is_the_literal_one():
 def test_the_fixed_point_of_the_v_step_satisfies_kkt():
     problem = problems.v_step(n=12, k=3, d=5, graph_weight=0.3, seed=0)
     V = problem.coefficients
-    for _ in range(20_000):
+    for _ in range(4_000):
         V = step(problem, V)
     slope = gradient(problem, V)
     scale = np.abs(gradient(problem, np.zeros_like(V))).max()

@@ -24,7 +24,10 @@ class Side:
 
 
 def both_ways(samples: Array) -> tuple[Array, Array]:
-    """The samples as the left side reads them, transposed, and as the right does."""
+    """The samples as the left side reads them, transposed, and as the right does.
+
+    What gives P of Eq. (sol_P_pre) on the right gives Q of Eq. (sol_Q_pre) on the left.
+    """
     return array_namespace(samples).matrix_transpose(samples), samples
 
 

@@ -10,7 +10,7 @@ TERMS = ("left_residual", "right_residual", "energy", "smoothness", "total")
 
 
 def projected_trace(projection: Array, matrix: Array) -> Array:
-    """Tr(P' M P) for every run.
+    """Tr(P' M P), Eq. (sub_P3), for every run.
 
     With M = sum_i Lambda_i' Lambda_i it is the residual term
     ||v(X^(P)) - v(U^(P)) V'||^2; with M = G_P it is the energy that P keeps.

@@ -65,7 +65,8 @@ def update_coefficients(
     """Eq. (update_v): one multiplicative step on V, the sides' terms added up.
 
     Each B is split into its positive and negative part by itself: splitting the
-    sum of both sides instead is another, unproven step.
+    sum of both sides instead is another, unproven step. A fixed point satisfies the
+    KKT conditions, Eq. (fixed_point).
 
     Parameters
     ----------
