@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# A release whose CPU build is small; the newest brings gigabytes of CUDA on Linux.
+# Pinned: the newest release may bring gigabytes of CUDA.
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check format defaults torch clean
@@ -35,8 +35,9 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+# One thread in each of the parallel workers, which fill the cores by themselves.
 check: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 format: $(READY)
 	$(BIN)/ruff check --fix
