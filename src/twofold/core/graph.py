@@ -81,7 +81,7 @@ def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array
         positive = xp.where(bandwidth > 0, bandwidth, xp.ones_like(bandwidth))
         return xp.exp(-squared_distances / positive)
     if kind == "cosine":
-        return xp.clip(1 - squared_distances / 2, min=0)
+        return xp.clip(1 - squared_distances / 2, min=0.0)
     return xp.ones_like(squared_distances)
 
 

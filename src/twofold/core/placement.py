@@ -157,7 +157,7 @@ def nonnegative_quadratic(
             slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
             curvature = inner[j, j] + ridge[:, 0]
             step = slope / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
-            new = xp.clip(old + step, min=0)
+            new = xp.clip(old + step, min=0.0)
             largest = max(largest, float(xp.max(xp.abs(new - old))))
             solution[:, j] = new
         if largest <= 10 * finfo.eps * float(xp.max(solution)):

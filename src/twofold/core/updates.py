@@ -92,7 +92,7 @@ def update_coefficients(
 
 def positive_part(array: Array) -> Array:
     """M^+ = (|M| + M) / 2; the negative part M^- is the positive part of -M."""
-    return array_namespace(array).clip(array, min=0)
+    return array_namespace(array).clip(array, min=0.0)
 
 
 def update_centroids(samples: Array, coefficients: Array) -> Array:
