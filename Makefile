@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# Pinned: the newest release may bring gigabytes of CUDA.
+# Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check format defaults torch clean

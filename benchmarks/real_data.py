@@ -20,7 +20,6 @@ FACES = {
     "jaffe": ("jaffe.mat", "fea", "gnd", 32),
     "pix": ("pixraw10P.mat", "X", "Y", 100),
 }
-NAMES = (*FACES, "semeion", "mnist", "digits")
 
 
 def find(file: str) -> Path | None:

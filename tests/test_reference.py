@@ -5,7 +5,8 @@ import problems
 import pytest
 import reference
 
-from twofold.core.solver import Settings, solve
+from twofold.core.solver import solve
+from twofold.core.state import Settings
 from twofold.core.updates import adjust
 
 

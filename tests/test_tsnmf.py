@@ -3,10 +3,14 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import problems
 import pytest
 from joblib import Parallel, delayed
+from scipy.optimize import nnls
 from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -15,8 +19,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from twofold import TSNMF
-from twofold.core.graph import KINDS
-from twofold.core.initial import KINDS as STARTS
+from twofold.core.graph import GRAPHS
+from twofold.core.initial import STARTS
+from twofold.core.solver import solve
 from twofold.metrics import accuracy, nmi
 
 
@@ -93,7 +98,7 @@ def test_an_outlier_has_the_largest_reconstruction_error(images):
     assert model.reconstruction_error_.argmax() == 17
 
 
-@pytest.mark.parametrize("graph", KINDS)
+@pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("init", STARTS)
 def test_the_same_seed_gives_the_same_bits(images, init, graph):
     options = {"init": init, "graph": graph, "n_init": 2, "random_state": 7}
@@ -134,9 +139,10 @@ def test_a_fit_cut_short_says_what_to_do(images):
         TSNMF(3, max_iter=2, tol=0.0, random_state=0).fit(images)
 
 
-def test_a_sweep_equals_the_fits_alone(images):
+def test_a_sweep_equals_the_fits_alone():
+    images = load_digits().images[:200]  # their spectral start depends on the energy
     pairs = [(0.1, 0.0), (1.0, 1.0), (10.0, 0.1)]
-    base = TSNMF(3, n_init=2, random_state=0)
+    base = TSNMF(10, n_init=2, random_state=0)
     for model, (energy, graph) in zip(
         base.fit_sweep(images, pairs), pairs, strict=True
     ):
@@ -154,9 +160,9 @@ def test_a_sweep_equals_the_fits_alone(images):
 
 
 def test_transposed_samples_swap_the_projections(images):
-    options = {"n_directions": 3, "random_state": 0}
-    upright = TSNMF(3, **options).fit(images)
-    turned = TSNMF(3, **options).fit(images.transpose(0, 2, 1))
+    upright = TSNMF(3, n_directions=(2, 4), random_state=0).fit(images)
+    turned = TSNMF(3, n_directions=(4, 2), random_state=0)
+    turned.fit(images.transpose(0, 2, 1))
     np.testing.assert_array_equal(upright.labels_, turned.labels_)
     np.testing.assert_allclose(upright.left_projection_, turned.right_projection_)
     np.testing.assert_allclose(upright.right_projection_, turned.left_projection_)
@@ -202,7 +208,51 @@ def test_the_unit_of_the_pixels_changes_nothing(images, scale, factor):
 # New samples
 
 
-@pytest.mark.parametrize("graph", KINDS)
+@pytest.mark.parametrize("graph_weight", [0.0, 5.0])
+@pytest.mark.parametrize("scale", ["sample", "global"])
+def test_coefficients_solve_the_nonnegative_least_squares_problem(scale, graph_weight):
+    """Written out from the fitted attributes, one sample at a time."""
+    images, new = problems.images(), 3 * problems.images(n=5, seed=8)
+    options = {"n_directions": (3, 4), "graph": "binary", "n_neighbors": 4}
+    model = TSNMF(3, scale=scale, graph_weight=graph_weight, random_state=0, **options)
+    model.fit(images)
+    norms = np.linalg.norm(images, axis=(1, 2))
+    unit = np.sqrt(np.mean(norms**2))
+    if scale == "sample":
+        trained = images / norms[:, None, None]
+        asked = new / np.linalg.norm(new, axis=(1, 2), keepdims=True)
+    else:
+        trained, asked = images / unit, new / unit
+    P, Q = model.right_projection_, model.left_projection_
+    U, V, lengths = model.components_ / unit, model.coefficients_, model._lengths[0]
+    for x, placed in zip(asked, model.transform(new), strict=True):
+        rows = [np.reshape(U @ P, (3, -1)).T, np.reshape(Q.T @ U, (3, -1)).T]
+        sides = [np.ravel(x @ P), np.ravel(Q.T @ x)]
+        for near, point in [(trained @ P, x @ P), (Q.T @ trained, Q.T @ x)]:
+            for i in np.argsort(np.linalg.norm(near - point, axis=(1, 2)))[:4]:
+                rows.append(np.sqrt(graph_weight) * np.diag(lengths))
+                sides.append(np.sqrt(graph_weight) * lengths * V[i])
+        expected, _ = nnls(np.concatenate(rows), np.concatenate(sides))
+        np.testing.assert_allclose(placed, expected, atol=1e-8)
+
+
+def test_the_labels_are_those_of_k_means_on_the_unit_columns(model):
+    seed = np.random.RandomState(0).randint(2**31 - 1, size=2)[-1]
+    kmeans = KMeans(3, n_init=10, random_state=seed).fit(model.coefficients_)
+    np.testing.assert_array_equal(model.labels_, kmeans.labels_)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_new_samples_of_another_dtype_are_placed_alike(dtype):
+    images = np.round(20 * np.abs(problems.images()))
+    model = TSNMF(3, random_state=0).fit(images.astype(np.float32))
+    placed = model.transform(images.astype(dtype))
+    assert placed.dtype == np.float32
+    np.testing.assert_allclose(placed, model.transform(images.astype(np.float32)))
+    assert model.predict(images.astype(dtype)).dtype == model.labels_.dtype
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
 def test_predict_agrees_with_the_labels(images, graph):
     model = TSNMF(3, graph=graph, random_state=0).fit(images)
     np.testing.assert_array_equal(model.predict(images), model.labels_)
@@ -278,10 +328,18 @@ def test_directions_are_capped_at_their_side(images, n_directions, left, right):
     assert model.right_projection_.shape == (6, right)
 
 
-def test_a_long_vector_costs_no_cubed_eigenproblem():
+def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
     """At 10,000 features the (d, d) Gram alone would take 800 MB."""
+    solved = []
+
+    def watched(samples, *rest):
+        solved.append(samples.shape)
+        return solve(samples, *rest)
+
+    monkeypatch.setattr("twofold._problem.solve", watched)
     flat = problems.stack((100, 1, 10_000, 1)).reshape(100, -1)
     model = TSNMF(3, random_state=0).fit(flat)
+    assert solved == [(100, 1, 105, 1)]
     assert model.left_projection_.shape == (10_000, 5)
     np.testing.assert_array_equal(model.predict(flat), model.labels_)
 
@@ -310,6 +368,7 @@ def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
 # Hard but valid samples
 
 
+@pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("init", STARTS)
 @pytest.mark.parametrize(
     "samples",
@@ -324,9 +383,10 @@ def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
     ids=["constant", "zero", "duplicates", "one zero", "huge", "tiny"],
 )
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.filterwarnings("ignore:TSNMF stopped at max_iter")
 @pytest.mark.parametrize("k", [1, 3, 12])
-def test_degenerate_samples_give_finite_results(samples, init, k):
-    model = TSNMF(k, init=init, random_state=0).fit(samples)
+def test_degenerate_samples_give_finite_results(samples, init, graph, k):
+    model = TSNMF(k, init=init, graph=graph, random_state=0).fit(samples)
     for name in ("components_", "coefficients_", "reconstruction_error_"):
         assert np.isfinite(getattr(model, name)).all()
     assert np.isfinite(model.transform(samples)).all()
@@ -361,6 +421,16 @@ def test_it_works_in_a_pipeline_and_a_grid_search(images):
         cv=3,
     ).fit(flat, problems.groups())
     assert search.best_score_ > 0.9
+
+
+def test_the_names_of_a_data_frame_are_kept_and_checked(images):
+    frame = pd.DataFrame(images.reshape(60, -1)).add_prefix("pixel")
+    model = TSNMF(3, sample_shape=(7, 6), random_state=0).set_output(transform="pandas")
+    placed = model.fit_transform(frame)
+    assert list(placed.columns) == ["tsnmf0", "tsnmf1", "tsnmf2"]
+    assert list(model.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.add_prefix("other"))
 
 
 def test_feature_names_come_out(model):
@@ -417,6 +487,4 @@ def test_callbacks_follow_the_fit_and_can_stop_it(images):
     assert recorder.events == ["setup", "begin fit", *inner, "end fit", "teardown"]
 
     stopper = TSNMF(3, tol=0.0, random_state=0).set_callbacks(Recorder(stop_after=2))
-    with pytest.warns(ConvergenceWarning):
-        stopper.fit(images)
-    assert stopper.n_iter_ == 2
+    assert stopper.fit(images).n_iter_ == 2

@@ -12,13 +12,14 @@ from twofold._samples import divisors, read_samples, sample_norms, scaled, typic
 from twofold.core import initial
 from twofold.core.arrays import Array, like
 from twofold.core.compact import compact, expand
-from twofold.core.solver import Progress, Settings, Solution, solve
+from twofold.core.solver import Progress, solve
+from twofold.core.state import Settings, Solution
 
 _MOST_DIRECTIONS = 5
 """What ``n_directions=None`` stands for."""
 
 _LIFT = 1e-3
-"""Zeros of a given start are lifted to this fraction of its largest entry."""
+"""Entries of a given start are at least this fraction of its largest one."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Problem:
     shape : tuple of int
         Of one sample as the user gave it.
     divisor : array of shape (n,)
-    unit : float
-        The typical norm of the samples, to give centroids the unit of the pixels.
+    typical_norm : float
+        Of the samples as given; it gives centroids back the unit of the pixels.
     settings : Settings
     n_clusters : int
     init : str or array of shape (n, k)
@@ -46,7 +47,7 @@ class Problem:
     samples: Array
     shape: tuple[int, ...]
     divisor: Array
-    unit: float
+    typical_norm: float
     settings: Settings
     n_clusters: int
     init: str | np.ndarray
@@ -92,8 +93,8 @@ def read_problem(estimator: Any, X: Any) -> Problem:
             f"n_clusters={k} must be at most the number of samples, got n_samples={n}"
         )
     norms = sample_norms(samples)
-    unit = typical_norm(norms)
-    divisor = divisors(norms, estimator.scale, unit)
+    typical = typical_norm(norms)
+    divisor = divisors(norms, estimator.scale, typical)
     samples = scaled(samples, divisor)
     settings = Settings(
         n_directions=_directions(estimator.n_directions, samples.shape[2:]),
@@ -110,7 +111,7 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     init = estimator.init
     if not isinstance(init, str):
         init = _given_start(init, (n, k))
-    return Problem(samples, shape, divisor, unit, settings, k, init, seeds, last)
+    return Problem(samples, shape, divisor, typical, settings, k, init, seeds, last)
 
 
 def lowest(solutions: list[Solution]) -> Solution:
@@ -144,9 +145,9 @@ def _given_start(init: Any, shape: tuple[int, int]) -> np.ndarray:
         raise ValueError(
             f"init must be of shape (n_samples, n_clusters)={shape}, got {start.shape}"
         )
-    if not np.all(np.isfinite(start)) or start.min() < 0 or start.max() == 0:
+    if not (start.min() >= 0 and 1e-100 <= start.max() <= 1e100):
         raise ValueError(
-            "init must hold finite, nonnegative coefficients that are not all zero, "
-            f"got values from {start.min()} to {start.max()}"
+            "init must hold nonnegative coefficients, the largest between 1e-100 and "
+            f"1e100, got values from {start.min()} to {start.max()}"
         )
     return np.maximum(start, _LIFT * start.max())

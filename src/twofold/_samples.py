@@ -9,7 +9,7 @@ import scipy.sparse
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils.validation import validate_data
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, positive_or_one
 
 SCALES = ("sample", "global")
 
@@ -69,36 +69,37 @@ def from_stack(stack: Array, shape: tuple[int, ...]) -> Array:
 
 
 def sample_norms(samples: Array) -> Array:
-    """Frobenius norms (n,), free of overflow and underflow."""
+    """Frobenius norms (n,), whose squares need not be finite."""
     xp = array_namespace(samples)
     flat = samples.reshape(samples.shape[0], -1)
-    peaks = _or_one(xp.max(xp.abs(flat), axis=1))
-    return peaks * xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
+    peaks = positive_or_one(xp.max(xp.abs(flat), axis=1))
+    relative = xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
+    largest = float(xp.finfo(flat.dtype).max)
+    if xp.any(peaks > largest / positive_or_one(relative)):
+        raise ValueError(
+            f"X must have samples whose norm {flat.dtype} can hold, got values up to "
+            f"{float(xp.max(peaks)):.1e}; divide X by a constant"
+        )
+    return peaks * relative
 
 
 def typical_norm(norms: Array) -> float:
     """The root mean square of the samples' norms, 1 where all are zero."""
     xp = array_namespace(norms)
-    peak = float(_or_one(xp.max(norms)))
-    return float(_or_one(peak * xp.sqrt(xp.mean((norms / peak) ** 2))))
+    peak = positive_or_one(xp.max(norms))
+    return float(positive_or_one(peak * xp.sqrt(xp.mean((norms / peak) ** 2))))
 
 
 def divisors(norms: Array, scale: str, typical: float) -> Array:
     """What each sample is divided by before it is fitted or placed: (n,)."""
     if scale == "sample":
-        return _or_one(norms)
+        return positive_or_one(norms)
     return typical * array_namespace(norms).ones_like(norms)
 
 
 def scaled(samples: Array, divisor: Array) -> Array:
     """The samples (n, c, h, w), each divided by its own number."""
     return samples / divisor[:, None, None, None]
-
-
-def _or_one(values: Array) -> Array:
-    """1 in place of zeros, to divide by."""
-    xp = array_namespace(values)
-    return xp.where(values > 0, values, xp.ones_like(values))
 
 
 def _as_numpy(X: Any) -> np.ndarray:
@@ -109,10 +110,11 @@ def _as_numpy(X: Any) -> np.ndarray:
             "X must be a stack of samples of one shape, but its samples differ in "
             f"shape ({error})"
         ) from None
-    if array.dtype == object and array.ndim != 2:
+    # Flat objects are left to scikit-learn, which reads them as numbers or refuses.
+    if array.dtype.kind not in "biufcO" or (array.dtype == object and array.ndim != 2):
         raise ValueError(
-            f"X must hold numbers, got dtype object and shape {array.shape}; samples "
-            "of different shapes must be brought to one shape first"
+            f"X must hold numbers, got dtype {array.dtype} and shape {array.shape}; "
+            "samples of different shapes must be brought to one shape first"
         )
     return array
 
@@ -120,6 +122,8 @@ def _as_numpy(X: Any) -> np.ndarray:
 def _check_axes(X: Array) -> None:
     if hasattr(X, "dtype") and "complex" in str(X.dtype):
         raise ValueError(f"X must be real, got {X.dtype}. Complex data not supported")
+    if getattr(X, "layout", None) is not None and "strided" not in str(X.layout):
+        raise ValueError(f"X must be dense, got a tensor of layout {X.layout}")
     if len(X.shape) not in (2, 3, 4):
         raise ValueError(
             "X must be of shape (n, f), (n, h, w) or (n, h, w, c), got shape "
@@ -157,10 +161,8 @@ def _validated_tensor(estimator: Any, flat: Array, reset: bool) -> Array:
             f"X has {flat.shape[1]} features, but {type(estimator).__name__} is "
             f"expecting {estimator.n_features_in_} features as input"
         )
-    if flat.dtype in (xp.float32, xp.float64):
-        return flat
-    small = not xp.isdtype(flat.dtype, ("integral", "bool"))
-    return xp.astype(flat, xp.float32 if small else xp.float64)
+    kept = flat.dtype in (xp.float32, xp.float64)
+    return xp.astype(flat.detach(), flat.dtype if kept else xp.float64, copy=False)
 
 
 def _check_finite(flat: Array) -> None:

@@ -32,10 +32,10 @@ from twofold._samples import (
     scaled,
 )
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.graph import KINDS as GRAPHS
-from twofold.core.initial import KINDS as STARTS
+from twofold.core.graph import GRAPHS
+from twofold.core.initial import STARTS
 from twofold.core.placement import fitted_sides, place, reconstruction_errors
-from twofold.core.solver import Solution
+from twofold.core.state import Solution
 from twofold.core.updates import adjust, canonical_signs, update_centroids
 
 
@@ -83,8 +83,8 @@ class TSNMF(
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of most energy, K-means indicators of the samples,
         uniform random numbers, or nonnegative coefficients of shape
-        (n, n_clusters). Zeros among these are lifted a little, since a
-        multiplicative step cannot.
+        (n, n_clusters). Entries below a thousandth of the largest are lifted to
+        it, since a multiplicative step never leaves zero.
 
     n_init : int, default=1
         How many starts are run, all in one batch; the one of the lowest objective
@@ -102,9 +102,9 @@ class TSNMF(
         every row as a vector, a matrix of one column.
 
     scale : {"sample", "global"}, default="sample"
-        What the samples are divided by before the fit: one number, so that their
-        root mean square norm is 1, or each its own norm. So the unit of the
-        pixels never matters.
+        What the samples are divided by before the fit: each by its own norm, or
+        all by one number, so that their root mean square norm is 1. Either way
+        the unit of the pixels does not matter.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the starts and K-means. None draws a fresh seed each time.
@@ -153,8 +153,8 @@ class TSNMF(
 
     References
     ----------
-    C. Peng, Z. Zhang, Z. Kang, C. Chen, Q. Cheng. Two-Dimensional
-    Semi-Nonnegative Matrix Factorization for Clustering.
+    C. Peng, Z. Zhang, C. Chen, Z. Kang, Q. Cheng. Two-dimensional semi-nonnegative
+    matrix factorization for clustering. Information Sciences 590, 2022.
 
     Examples
     --------
@@ -282,11 +282,12 @@ class TSNMF(
         self.objective_terms_ = dict(best.history)
         self.objective_history_ = self.objective_terms_.pop("total")
         self.n_iter_ = len(self.objective_history_)
-        if not best.converged:
+        # A callback may have stopped it sooner, and knows why.
+        if not best.converged and self.n_iter_ == self.max_iter:
             warnings.warn(
-                f"TSNMF stopped after {self.n_iter_} iterations (max_iter="
-                f"{self.max_iter}), the last of which changed the objective by more "
-                f"than tol={self.tol} of the samples' energy; raise max_iter or tol",
+                f"TSNMF stopped at max_iter={self.max_iter} before an iteration "
+                f"changed the objective by at most tol={self.tol} of the samples' "
+                "energy; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -294,12 +295,13 @@ class TSNMF(
         # Anew, since the solver's centroids may be those of compact samples.
         centroids = update_centroids(samples, state.coefficients)
         self._sides = fitted_sides(samples, centroids, state)
-        unit, centroids, lengths = adjust(state.coefficients, centroids)
-        self.coefficients_, centroids = unit[0, ...], centroids[0, ...]
+        coefficients, centroids, lengths = adjust(state.coefficients, centroids)
+        self.coefficients_, centroids = coefficients[0, ...], centroids[0, ...]
         self._lengths = lengths[0, ...]
-        self._unit = problem.unit
+        self._typical_norm = problem.typical_norm
         self.sample_shape_ = problem.shape
-        self.components_ = problem.unit * from_stack(centroids, problem.shape)
+        images = from_stack(centroids, problem.shape)
+        self.components_ = problem.typical_norm * images
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         errors = reconstruction_errors(samples, self.coefficients_, centroids)
@@ -321,9 +323,10 @@ class TSNMF(
 
         Each sample gets the nonnegative coefficients that best reconstruct it in
         the fitted directions while staying close to those of its nearest training
-        samples, as in the fit. For the training samples this is close to
-        ``coefficients_``, which the fit has not brought to this very optimum;
-        ``fit_transform`` is ``fit`` and then ``transform``.
+        samples. A training sample is its own nearest one, so that it gets
+        coefficients close to its row of ``coefficients_``, though not the same:
+        the fit stops before V is at its optimum. ``fit_transform`` is ``fit`` and
+        then ``transform``.
 
         Parameters
         ----------
@@ -337,7 +340,8 @@ class TSNMF(
         """
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
-        divisor = divisors(sample_norms(samples), self.scale, self._unit)
+        samples = like(samples, self.components_)
+        divisor = divisors(sample_norms(samples), self.scale, self._typical_norm)
         placed = place(
             scaled(samples, divisor),
             self._sides,
@@ -364,7 +368,7 @@ class TSNMF(
         xp = array_namespace(coefficients)
         centers = self._centers
         squared = xp.sum(centers**2, axis=1) - 2 * coefficients @ centers.T
-        return xp.argmin(squared, axis=1)
+        return xp.astype(xp.argmin(squared, axis=1), self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
         """The images that coefficients stand for.

@@ -3,7 +3,8 @@ import problems
 import pytest
 
 from twofold.core.compact import compact, expand
-from twofold.core.solver import Settings, solve
+from twofold.core.solver import solve
+from twofold.core.state import Settings
 
 
 @pytest.mark.parametrize(

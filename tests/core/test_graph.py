@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from twofold.core.graph import KINDS, neighbor_graph
+from twofold.core.graph import GRAPHS, neighbor_graph
 
 
 def brute_force(features, q, kind):
@@ -31,7 +31,7 @@ def brute_force(features, q, kind):
     n=st.integers(3, 40),
     q=st.integers(1, 8),
     d=st.integers(2, 20),  # on a line all cosines are ties
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(GRAPHS),
     seed=st.integers(0, 10_000),
 )
 def test_graphs_equal_brute_force(n, q, d, kind, seed):
@@ -42,7 +42,7 @@ def test_graphs_equal_brute_force(n, q, d, kind, seed):
         np.testing.assert_allclose(problems.dense(graph, run), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPHS)
 def test_products_and_degrees_are_those_of_the_dense_graph(kind):
     features = np.random.default_rng(0).normal(size=(3, 30, 4))
     V = problems.positive((3, 30, 5))
@@ -53,7 +53,7 @@ def test_products_and_degrees_are_those_of_the_dense_graph(kind):
         np.testing.assert_allclose(graph.degree[run, :, 0], W.sum(axis=1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPHS)
 def test_duplicates_are_neighbours_but_nobody_is_its_own(kind):
     features = np.repeat(np.random.default_rng(0).normal(size=(1, 3, 4)), 8, axis=1)
     W = problems.dense(neighbor_graph(features, 5, kind))
@@ -73,7 +73,7 @@ def test_neighbours_are_capped_at_all_others():
 
 
 def test_samples_of_zeros_have_finite_weights():
-    for kind in KINDS:
+    for kind in GRAPHS:
         graph = neighbor_graph(np.zeros((1, 6, 3)), 2, kind)
         assert np.isfinite(graph.weights).all()
 

@@ -3,14 +3,16 @@ import problems
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from twofold.core.graph import GRAPHS, neighbor_graph
 from twofold.core.initial import (
-    KINDS,
+    STARTS,
     first_adjacency,
+    first_features,
     indicators,
     spectral_embedding,
     starts,
 )
-from twofold.core.solver import Settings
+from twofold.core.state import Settings
 from twofold.metrics import accuracy
 
 SETTINGS = Settings((3, 3))
@@ -21,7 +23,7 @@ def start(kind, seeds, samples=None, k=3):
     return starts(samples, k, kind, SETTINGS, 1.0, seeds)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", STARTS)
 def test_starts_are_positive_and_repeat_with_the_seed(kind):
     first, second = start(kind, [3, 4]), start(kind, [3, 4])
     assert first.shape == (2, 60, 3)
@@ -41,33 +43,73 @@ def test_clustered_starts_find_well_separated_groups(kind):
     assert accuracy(problems.groups(), labels) == 1.0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", STARTS)
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 2), (3, 2), (6, 6)])
 def test_starts_exist_for_as_many_clusters_as_samples(kind, n, k):
     samples = problems.stack((n, 1, 7, 6))
     assert np.isfinite(start(kind, [0], samples, k)).all()
 
 
-@pytest.mark.parametrize("offset", [0, 5], ids=["connected", "in pieces"])
-def test_the_embedding_spans_the_leading_eigenvectors(offset):
-    samples = problems.stack((60, 1, 7, 6))
-    samples = samples + offset * problems.groups()[:, None, None, None]
-    weights = first_adjacency(samples, 3, SETTINGS, 1.0)
+@pytest.mark.parametrize(("offset", "n_pieces"), [(0, 1), (9, 3)])
+def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
+    noise = np.random.default_rng(0).normal(size=(60, 1, 7, 6))
+    samples = noise + offset * problems.groups()[:, None, None, None]
+    weights = first_adjacency(samples, 4, SETTINGS, 1.0)
+    assert connected_components(weights)[0] == n_pieces
     dense = weights.toarray()
-    np.testing.assert_array_equal(dense, dense.T)
     root = 1 / np.sqrt(dense.sum(axis=1))
-    leading = np.linalg.eigh(root[:, None] * dense * root)[1][:, -3:]
+    leading = np.linalg.eigh(root[:, None] * dense * root)[1][:, -4:]
     unit = leading / np.linalg.norm(leading, axis=1, keepdims=True)
-    ours = spectral_embedding(weights, 3, seed=0)
+    ours = spectral_embedding(weights, 4, seed=0)
     np.testing.assert_allclose(ours @ ours.T, unit @ unit.T, atol=1e-4)
 
 
+def test_the_first_graph_is_the_sum_of_both_sides():
+    samples = np.random.default_rng(0).normal(size=(40, 1, 7, 6))
+    features = first_features(samples, SETTINGS, 1.0)
+    both = sum(problems.dense(neighbor_graph(f, 5, "heat")) for f in features)
+    weights = first_adjacency(samples, 3, SETTINGS, 1.0)
+    np.testing.assert_allclose(weights.toarray(), both)
+
+
+@pytest.mark.parametrize("energy_weight", [0.0, 0.1, 1.0])
+def test_the_first_directions_weigh_spread_against_energy(energy_weight):
+    samples = problems.stack((30, 1, 7, 6)) + 1
+    left, right = first_features(samples, Settings((2, 3)), energy_weight)
+    images = samples[:, 0]
+    centred = images - images.mean(axis=0)
+    cost = sum(x.T @ x for x in centred) - energy_weight * sum(x.T @ x for x in images)
+    P = np.linalg.eigh(cost)[1][:, :3]
+    expected = (images @ P).reshape(30, -1)
+    np.testing.assert_allclose(right[0] @ right[0].T, expected @ expected.T, atol=1e-8)
+    cost = sum(x @ x.T for x in centred) - energy_weight * sum(x @ x.T for x in images)
+    Q = np.linalg.eigh(cost)[1][:, :2]
+    expected = (Q.T @ images).reshape(30, -1)
+    np.testing.assert_allclose(left[0] @ left[0].T, expected @ expected.T, atol=1e-8)
+
+
 def test_the_first_graph_has_no_more_pieces_than_clusters():
-    pairs = 100 * np.arange(30)[:, None, None, None] + problems.stack((30, 2, 1, 1))
-    samples = pairs.reshape(60, 1, 1, 1)
+    groups = 100 * np.arange(6).repeat(10)[:, None, None, None]
+    samples = problems.stack((60, 1, 1, 1)) + groups
+    settings = Settings((1, 1), n_neighbors=3, graph="binary")
     for k in (2, 5):
-        weights = first_adjacency(samples, k, Settings((1, 1), n_neighbors=1), 1.0)
-        assert connected_components(weights)[0] <= k
+        assert connected_components(first_adjacency(samples, k, settings, 1.0))[0] <= k
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_more_pieces_than_clusters_start_from_k_means(graph):
+    """Opposite samples never meet under cosines, nor copies far from all others."""
+    ray = problems.positive((1, 1, 3, 4))
+    scales = np.concatenate([np.linspace(1, 2, 50), -np.linspace(1, 2, 50)])
+    far = 1e6 * np.arange(3).repeat(200)[:, None, None, None]
+    for samples, k in [
+        (scales[:, None, None, None] * ray, 1),
+        (far + np.zeros((600, 1, 3, 4)), 2),
+    ]:
+        settings = Settings((2, 2), graph=graph)
+        start = starts(samples, k, "spectral", settings, 1.0, [0])
+        assert start.shape == (1, len(samples), k)
+        assert np.isfinite(start).all()
 
 
 def test_indicators_are_lifted_off_zero():

@@ -3,7 +3,7 @@ import problems
 import pytest
 from scipy.optimize import nnls
 
-from twofold.core.graph import KINDS
+from twofold.core.graph import GRAPHS
 from twofold.core.placement import (
     FittedSide,
     attraction,
@@ -12,7 +12,8 @@ from twofold.core.placement import (
     place,
     reconstruction_errors,
 )
-from twofold.core.solver import Settings, solve
+from twofold.core.solver import solve
+from twofold.core.state import Settings
 
 
 @pytest.mark.parametrize("k", [1, 2, 6, 15])
@@ -30,7 +31,7 @@ def test_coordinate_descent_finds_what_an_active_set_method_finds(k):
             np.testing.assert_allclose(solution, expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPHS)
 def test_placed_samples_minimise_their_part_of_the_objective(kind):
     samples = problems.stack((30, 1, 6, 5))
     settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
@@ -65,13 +66,24 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
             assert (cost(other) >= cost(placed) - 1e-10).all()
 
 
-def test_new_samples_are_drawn_to_their_nearest_training_samples():
-    features = np.array([[0.0], [1.0], [10.0], [11.0]])
-    V = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 5.0]])
-    side = FittedSide(np.eye(1), features, np.zeros((2, 1)), np.ones((1, 1)))
-    pull, degree = attraction(side, np.array([[0.4], [10.4]]), V, 2, "binary")
-    np.testing.assert_array_equal(pull, [[4.0, 0.0], [0.0, 6.0]])
-    np.testing.assert_array_equal(degree, [[2.0], [2.0]])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_new_samples_are_drawn_to_their_nearest_training_samples(kind):
+    rng = np.random.default_rng(0)
+    trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
+    V, bandwidth = problems.positive((20, 3)), 3.7
+    side = FittedSide(np.eye(5), trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
+    pull, degree = attraction(side, new, V, 4, kind)
+    for x, drawn, weight_sum in zip(new, pull, degree[:, 0], strict=True):
+        cosines = trained @ x / np.linalg.norm(trained, axis=1) / np.linalg.norm(x)
+        squared = np.sum((trained - x) ** 2, axis=1)
+        nearest = np.argsort(-cosines if kind == "cosine" else squared)[:4]
+        weights = {
+            "binary": np.ones(4),
+            "heat": np.exp(-squared[nearest] / bandwidth),
+            "cosine": np.maximum(cosines[nearest], 0),
+        }[kind]
+        np.testing.assert_allclose(drawn, weights @ V[nearest], atol=1e-12)
+        np.testing.assert_allclose(weight_sum, weights.sum(), atol=1e-12)
 
 
 def test_reconstruction_errors_are_the_norms_of_the_residuals():

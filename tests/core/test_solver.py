@@ -2,7 +2,8 @@ import numpy as np
 import problems
 import pytest
 
-from twofold.core.solver import Settings, solve
+from twofold.core.solver import solve
+from twofold.core.state import Settings
 
 SHAPE = (30, 1, 6, 5)
 WEIGHTS = [(0.1, 0.0), (1.0, 1.0), (3.0, 0.2)]

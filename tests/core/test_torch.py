@@ -5,14 +5,15 @@ import problems
 import pytest
 
 from twofold import TSNMF
-from twofold.core.graph import KINDS
-from twofold.core.initial import KINDS as STARTS
-from twofold.core.solver import Settings, solve
+from twofold.core.graph import GRAPHS
+from twofold.core.initial import STARTS
+from twofold.core.solver import solve
+from twofold.core.state import Settings
 
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("layout", problems.LAYOUTS)
 def test_objectives_agree(layout, kind):
     shape, directions = problems.LAYOUTS[layout]
@@ -66,7 +67,7 @@ def test_a_long_side_is_compacted_in_torch_too():
     [
         (torch.float32, torch.float32),
         (torch.float64, torch.float64),
-        (torch.float16, torch.float32),
+        (torch.float16, torch.float64),
         (torch.uint8, torch.float64),
     ],
 )
@@ -83,6 +84,7 @@ def test_precision_is_kept(given, kept):
         (torch.zeros((5, 3, 3), dtype=torch.complex64), "real"),
         (torch.full((5, 3, 3), float("nan")), "45 NaN"),
         (torch.zeros((0, 3, 3)), "empty"),
+        (torch.eye(5).to_sparse(), "X must be dense, got a tensor of layout"),
     ],
 )
 def test_bad_tensors_are_refused(tensor, message):
@@ -94,3 +96,20 @@ def test_tensors_of_another_size_are_refused():
     model = TSNMF(3, random_state=0).fit(torch.asarray(problems.images()))
     with pytest.raises(ValueError, match="expecting 42 features"):
         model.predict(torch.zeros((3, 5, 5)))
+
+
+def test_arrays_and_tensors_can_be_mixed_after_the_fit():
+    images = problems.images()
+    in_numpy = TSNMF(3, random_state=0).fit(images)
+    in_torch = TSNMF(3, random_state=0).fit(torch.asarray(images, dtype=torch.float32))
+    expected = in_numpy.transform(images)
+    np.testing.assert_allclose(in_numpy.transform(torch.asarray(images)), expected)
+    for mixed in (images, images.astype(np.float32), torch.asarray(images)):
+        placed = in_torch.transform(mixed)
+        assert placed.dtype == torch.float32
+        np.testing.assert_allclose(placed.numpy(), expected, atol=1e-4)
+
+
+def test_the_autograd_graph_is_left_behind():
+    images = torch.asarray(problems.images()).requires_grad_()
+    assert not TSNMF(3, random_state=0).fit(images).components_.requires_grad

@@ -3,7 +3,12 @@
 from typing import Any, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_numpy_array,
+)
 from scipy.sparse import csr_array
 from sklearn.neighbors import NearestNeighbors
 
@@ -24,6 +29,8 @@ def to_numpy(array: Array) -> np.ndarray:
 def like(values: Any, template: Array) -> Array:
     """``values`` in the namespace, floating dtype and device of ``template``."""
     xp = array_namespace(template)
+    if is_array_api_obj(values) and array_namespace(values) is not xp:
+        values = to_numpy(values)
     return xp.asarray(values, dtype=template.dtype, device=device(template))
 
 
@@ -99,9 +106,7 @@ def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:
     columns = flat_neighbors(neighbors)
     flat = dense.reshape(runs * n, -1)
     if is_numpy_array(dense):
-        starts = np.arange(0, runs * n * q + 1, q)
-        entries = (weights.reshape(-1), columns.reshape(-1), starts)
-        matrix = csr_array(entries, shape=(runs * n, runs * n))
+        matrix = sparse_rows(columns, weights.reshape(runs * n, q))
         return (matrix @ flat + matrix.T @ flat).reshape(dense.shape)
     edges = weights.reshape(runs * n, q, 1)
     result = (edges * flat[columns]).sum(1)
@@ -117,3 +122,16 @@ def flat_neighbors(neighbors: Array) -> Array:
     runs, n, q = neighbors.shape
     offsets = n * xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
     return (neighbors + offsets[:, None, None]).reshape(runs * n, q)
+
+
+def sparse_rows(columns: Array, entries: Array) -> csr_array:
+    """The (n, n) SciPy array with ``entries`` (n, q) in ``columns`` (n, q)."""
+    n, q = columns.shape
+    flat = to_numpy(entries).reshape(-1), to_numpy(columns).reshape(-1)
+    return csr_array((*flat, np.arange(0, n * q + 1, q)), shape=(n, n))
+
+
+def positive_or_one(array: Array) -> Array:
+    """1 in place of zeros, to divide by."""
+    xp = array_namespace(array)
+    return xp.where(array > 0, array, xp.ones_like(array))

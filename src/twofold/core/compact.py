@@ -6,7 +6,7 @@ from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array
 from twofold.core.grams import both_ways, sample_rows
-from twofold.core.solver import Solution
+from twofold.core.state import Solution
 
 
 def compact(

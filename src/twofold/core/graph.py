@@ -4,9 +4,15 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, flat_neighbors, nearest, symmetric_product
+from twofold.core.arrays import (
+    Array,
+    flat_neighbors,
+    nearest,
+    positive_or_one,
+    symmetric_product,
+)
 
-KINDS = ("heat", "binary", "cosine")
+GRAPHS = ("heat", "binary", "cosine")
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def graph_features(features: Array, kind: str) -> Array:
         return features
     xp = array_namespace(features)
     norms = xp.linalg.vector_norm(features, axis=-1, keepdims=True)
-    return features / xp.where(norms > 0, norms, xp.ones_like(norms))
+    return features / positive_or_one(norms)
 
 
 def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array:
@@ -78,8 +84,7 @@ def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array
     xp = array_namespace(squared_distances)
     if kind == "heat":
         # A bandwidth of zero means that all listed neighbours are duplicates.
-        positive = xp.where(bandwidth > 0, bandwidth, xp.ones_like(bandwidth))
-        return xp.exp(-squared_distances / positive)
+        return xp.exp(-squared_distances / positive_or_one(bandwidth))
     if kind == "cosine":
         return xp.clip(1 - squared_distances / 2, min=0.0)
     return xp.ones_like(squared_distances)
@@ -88,8 +93,10 @@ def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array
 def _is_mutual(neighbors: Array) -> Array:
     """Which edges i -> j have i among the neighbours of j: (runs, n, q) bool."""
     xp = array_namespace(neighbors)
-    runs, n, q = neighbors.shape
     lists = flat_neighbors(neighbors)
-    owners = xp.arange(runs * n, dtype=lists.dtype, device=device(lists))
-    back = xp.take(lists, lists.reshape(-1), axis=0).reshape(runs * n, q, q)
-    return xp.any(back == owners[:, None, None], axis=2).reshape(runs, n, q)
+    n = lists.shape[0]
+    owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None]
+    edges = xp.sort((owners * n + lists).reshape(-1))
+    reversed_edges = (lists * n + owners).reshape(-1)
+    places = xp.clip(xp.searchsorted(edges, reversed_edges), 0, edges.shape[0] - 1)
+    return (xp.take(edges, places) == reversed_edges).reshape(neighbors.shape)

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import Array, like, positive_or_one, sparse_rows, to_numpy
 from twofold.core.grams import (
     both_ways,
     one_side,
@@ -18,10 +18,10 @@ from twofold.core.grams import (
     sample_rows,
 )
 from twofold.core.graph import Graph, neighbor_graph
-from twofold.core.solver import Settings
+from twofold.core.state import Settings
 from twofold.core.updates import update_centroids, update_projection
 
-KINDS = ("spectral", "k-means", "random")
+STARTS = ("spectral", "k-means", "random")
 
 _FLOOR = 0.2
 """Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
@@ -55,9 +55,10 @@ def starts(
         draws = [np.random.RandomState(seed).uniform(size=(n, k)) for seed in seeds]
         return _FLOOR + np.stack(draws)
     points = to_numpy(samples).reshape(n, -1)
-    if kind == "spectral" and n > 1:
+    if kind == "spectral":
         weights = first_adjacency(samples, k, settings, energy_weight)
-        points = spectral_embedding(weights, k, seeds[0])
+        if weights is not None:
+            points = spectral_embedding(weights, k, seeds[0])
     return np.stack([indicators(_kmeans_labels(points, k, s), k) for s in seeds])
 
 
@@ -68,22 +69,22 @@ def indicators(labels: np.ndarray, k: int) -> np.ndarray:
 
 def first_adjacency(
     samples: Array, k: int, settings: Settings, energy_weight: float
-) -> csr_array:
+) -> csr_array | None:
     """W_P + W_Q after lines 4 and 5 of Algorithm 1 on a single cluster.
 
     With V a column of ones U is the mean sample, so that the first P minimises the
     spread about the mean less lambda_1 times the energy that it keeps. Neighbours
-    are doubled until there are no more connected pieces than clusters, since the
-    pieces beyond could only be merged at random.
+    are doubled, up to three times, while there are more connected pieces than
+    clusters, which an embedding could only merge at random; None if there still are.
     """
     features = first_features(samples, settings, energy_weight)
-    n_neighbors = settings.n_neighbors
-    while True:
+    for doublings in range(4):
+        n_neighbors = settings.n_neighbors * 2**doublings
         graphs = [neighbor_graph(f, n_neighbors, settings.graph) for f in features]
         weights = sum(map(_adjacency, graphs))
         if connected_components(weights, directed=False)[0] <= k:
             return weights
-        n_neighbors *= 2
+    return None
 
 
 def first_features(
@@ -127,7 +128,7 @@ def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:
         found = _leading(rest, min(k, n - 1) - n_pieces, guess)
         vectors = np.hstack([vectors, found])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, 1)
+    return vectors / positive_or_one(norms)
 
 
 def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndarray:
@@ -139,9 +140,7 @@ def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndar
 
 def _adjacency(graph: Graph) -> csr_array:
     """W of a graph of one run, as a SciPy sparse array."""
-    _, n, q = graph.weights.shape
-    entries = to_numpy(graph.weights).reshape(-1), to_numpy(graph.neighbors).reshape(-1)
-    directed = csr_array((*entries, np.arange(0, n * q + 1, q)), shape=(n, n))
+    directed = sparse_rows(graph.neighbors[0, ...], graph.weights[0, ...])
     return directed + directed.T
 
 

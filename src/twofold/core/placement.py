@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array, nearest
+from twofold.core.arrays import Array, nearest, positive_or_one
 from twofold.core.grams import both_ways, project, sample_rows
 from twofold.core.graph import edge_weights, graph_features
-from twofold.core.solver import State
+from twofold.core.state import State
 
 _MAX_SWEEPS = 1000
 
@@ -104,7 +104,8 @@ def place(
 
     They minimise F of Eq. (sub_v) in the rows of the new samples alone,
     sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
-    where l runs over the nearest training samples.
+    where l runs over the nearest training samples. A training sample is its own
+    nearest one, so that it is also drawn to the coefficients that it had in the fit.
 
     Parameters
     ----------
@@ -124,8 +125,7 @@ def place(
         inner = inner + side.centroid_features @ side.centroid_features.T
         linear = linear + x @ side.centroid_features.T + graph_weight * pull
         degree, pulled = degree + weight, pulled + pull
-    xp = array_namespace(linear)
-    start = pulled / xp.where(degree > 0, degree, xp.ones_like(degree))
+    start = pulled / positive_or_one(degree)
     return nonnegative_quadratic(inner, linear, graph_weight * degree, start)
 
 
@@ -156,8 +156,7 @@ def nonnegative_quadratic(
             old = solution[:, j]
             slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
             curvature = inner[j, j] + ridge[:, 0]
-            step = slope / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
-            new = xp.clip(old + step, min=0.0)
+            new = xp.clip(old + slope / positive_or_one(curvature), min=0.0)
             largest = max(largest, float(xp.max(xp.abs(new - old))))
             solution[:, j] = new
         if largest <= 10 * finfo.eps * float(xp.max(solution)):

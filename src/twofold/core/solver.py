@@ -1,7 +1,7 @@
-"""Algorithm 1: the state, the stopping rule and the loop over all runs at once."""
+"""Algorithm 1: the stopping rule and the loop over all runs at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,8 +16,9 @@ from twofold.core.grams import (
     residual_gram,
     sample_rows,
 )
-from twofold.core.graph import Graph, neighbor_graph
+from twofold.core.graph import neighbor_graph
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
+from twofold.core.state import Settings, SideState, Solution, State
 from twofold.core.updates import (
     side_products,
     update_centroids,
@@ -27,66 +28,6 @@ from twofold.core.updates import (
 
 Progress = Callable[[int, np.ndarray], bool]
 Tree = TypeVar("Tree")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is common to all runs.
-
-    Attributes
-    ----------
-    n_directions : (int, int)
-        r of the left and of the right side.
-    n_neighbors : int
-    graph : {"heat", "binary", "cosine"}
-    max_iter : int
-        t_max.
-    tol : float
-        A run has converged when one iteration changes its objective by no more
-        than ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
-    """
-
-    n_directions: tuple[int, int]
-    n_neighbors: int = 5
-    graph: str = "heat"
-    max_iter: int = 100
-    tol: float = 1e-3
-
-
-@dataclass(frozen=True)
-class SideState:
-    """P (runs, d, r) and the graph of the samples projected by it; or those of Q."""
-
-    projection: Array
-    graph: Graph
-
-
-@dataclass(frozen=True)
-class State:
-    """V (runs, n, k), U (runs, k, c, h, w) and what each side has learned."""
-
-    coefficients: Array
-    centroids: Array
-    left: SideState
-    right: SideState
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Where one run ended, before Eq. (adjust).
-
-    Attributes
-    ----------
-    state : State
-        With a ``runs`` axis of length 1.
-    history : dict of str to array of shape (n_iter,)
-        The terms of Eq. (obj) and their ``total`` after every iteration.
-    converged : bool
-    """
-
-    state: State
-    history: dict[str, np.ndarray]
-    converged: bool
 
 
 def solve(
@@ -132,15 +73,10 @@ def solve(
         converged = _converged(history, settings.tol * energy)[going]
         halt = progress is not None and progress(len(history), history[-1][-1, going])
         stopped = converged | halt | (len(history) == settings.max_iter)
-        for place in np.flatnonzero(stopped):
-            run = int(going[place])
-            terms = np.stack(history)[:, :, run].T
-            solutions[run] = Solution(
-                take_runs(state, np.array([place])),
-                dict(zip(TERMS, terms, strict=True)),
-                bool(converged[place]),
-            )
         if stopped.any():  # those runs are frozen where they are
+            ended = take_runs(state, np.flatnonzero(stopped))
+            runs = going[stopped]
+            solutions |= _solutions(ended, runs, history, converged[stopped])
             kept = np.flatnonzero(~stopped)
             going, state = going[kept], take_runs(state, kept)
             weights = take_runs(weights[0], kept), take_runs(weights[1], kept)
@@ -201,6 +137,21 @@ def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
         return replace(tree, **taken)
     xp = array_namespace(tree)
     return xp.take(tree, xp.asarray(runs, device=device(tree)), axis=0)
+
+
+def _solutions(
+    state: State, runs: np.ndarray, history: list[np.ndarray], converged: np.ndarray
+) -> dict[int, Solution]:
+    """What is known of the runs that have ended, ``state`` being theirs alone."""
+    record = np.stack(history)  # (n_iter, terms, runs)
+    return {
+        int(run): Solution(
+            take_runs(state, np.array([i])),
+            dict(zip(TERMS, record[:, :, run].T, strict=True)),
+            bool(converged[i]),
+        )
+        for i, run in enumerate(runs)
+    }
 
 
 def _checked_weight(name: str, weight: Array, start: Array) -> Array:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, positive_or_one
 from twofold.core.graph import Graph
 
 
@@ -73,7 +73,7 @@ def update_coefficients(
     coefficients : array of shape (runs, n, k)
         V, positive.
     sides : tuple of Products
-        A, B, W and D of the right and the left side.
+        A, B, W and D of the left and of the right side.
     graph_weight : array of shape (runs, 1, 1)
         lambda_2.
     """
@@ -129,10 +129,9 @@ def unit_columns(coefficients: Array) -> tuple[Array, Array]:
     xp = array_namespace(coefficients)
     # The largest entry is taken out first: squares of tiny entries vanish.
     peaks = xp.max(coefficients, axis=-2, keepdims=True)
-    peaks = xp.where(peaks > 0, peaks, xp.ones_like(peaks))
+    peaks = positive_or_one(peaks)
     scaled = coefficients / peaks
-    lengths = xp.linalg.vector_norm(scaled, axis=-2, keepdims=True)
-    lengths = xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+    lengths = positive_or_one(xp.linalg.vector_norm(scaled, axis=-2, keepdims=True))
     return scaled / lengths, lengths * peaks
 
 

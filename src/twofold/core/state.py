@@ -1,0 +1,74 @@
+"""What the solver is told, what it carries from one iteration to the next, and returns.
+
+Four classes speak of one side of the model. ``grams.Side`` is what never changes
+during a fit, ``SideState`` what has been learned, ``updates.Products`` the small
+products of both that the V step takes, and ``placement.FittedSide`` what is kept for
+new samples when the fit is over.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twofold.core.arrays import Array
+from twofold.core.graph import Graph
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is common to all runs.
+
+    Attributes
+    ----------
+    n_directions : (int, int)
+        r of the left and of the right side.
+    n_neighbors : int
+    graph : {"heat", "binary", "cosine"}
+    max_iter : int
+        t_max.
+    tol : float
+        A run has converged when one iteration changes its objective by no more
+        than ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
+    """
+
+    n_directions: tuple[int, int]
+    n_neighbors: int = 5
+    graph: str = "heat"
+    max_iter: int = 100
+    tol: float = 1e-3
+
+
+@dataclass(frozen=True)
+class SideState:
+    """P (runs, d, r) and the graph of the samples projected by it; or those of Q."""
+
+    projection: Array
+    graph: Graph
+
+
+@dataclass(frozen=True)
+class State:
+    """V (runs, n, k), U (runs, k, c, h, w) and what each side has learned."""
+
+    coefficients: Array
+    centroids: Array
+    left: SideState
+    right: SideState
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where one run ended, before Eq. (adjust).
+
+    Attributes
+    ----------
+    state : State
+        With a ``runs`` axis of length 1.
+    history : dict of str to array of shape (n_iter,)
+        The terms of Eq. (obj) and their ``total`` after every iteration.
+    converged : bool
+    """
+
+    state: State
+    history: dict[str, np.ndarray]
+    converged: bool
