@@ -1,27 +1,17 @@
-"""The estimator: its attributes, its invariances and its place in scikit-learn."""
-
-import pickle
+"""The estimator: its attributes, its invariances and new samples."""
 
 import numpy as np
-import pandas as pd
 import problems
 import pytest
-from joblib import Parallel, delayed
 from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 from twofold import TSNMF
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
-from twofold.core.solver import solve
 from twofold.metrics import accuracy, nmi
 
 
@@ -33,12 +23,6 @@ def images():
 @pytest.fixture(scope="module")
 def model(images):
     return TSNMF(3, random_state=0).fit(images)
-
-
-def test_scikit_learns_own_checks_pass():
-    results = check_estimator(TSNMF(), on_skip=None)
-    ran = [result for result in results if result["status"] == "passed"]
-    assert len(ran) > 40
 
 
 # The fit
@@ -283,208 +267,3 @@ def test_methods_need_a_fitted_model(images):
     for method in ("predict", "transform", "inverse_transform"):
         with pytest.raises(NotFittedError):
             getattr(TSNMF(), method)(images)
-
-
-# Layouts
-
-
-def test_flat_samples_with_a_shape_are_images(images, model):
-    flat = TSNMF(3, sample_shape=(7, 6), random_state=0).fit(images.reshape(60, -1))
-    np.testing.assert_array_equal(flat.coefficients_, model.coefficients_)
-    assert flat.components_.shape == (3, 7, 6)
-
-
-def test_flat_samples_without_a_shape_are_vectors(images):
-    model = TSNMF(3, n_directions=4, random_state=0).fit(images.reshape(60, -1))
-    assert model.components_.shape == (3, 42)
-    assert model.left_projection_.shape == (42, 4)
-    np.testing.assert_array_equal(model.right_projection_, [[1.0]])
-    assert model.inverse_transform(model.coefficients_).shape == (60, 42)
-
-
-def test_channels_share_the_projections(images):
-    colour = np.stack([images, 2 * images, -images], axis=-1)
-    model = TSNMF(3, n_directions=(2, 3), random_state=0).fit(colour)
-    grey = TSNMF(3, n_directions=(2, 3), random_state=0).fit(images)
-    np.testing.assert_allclose(model.left_projection_, grey.left_projection_, atol=1e-9)
-    np.testing.assert_array_equal(model.labels_, grey.labels_)
-    assert model.components_.shape == (3, 7, 6, 3)
-    np.testing.assert_allclose(
-        model.components_[..., 1], 2 * model.components_[..., 0], atol=1e-9
-    )
-    np.testing.assert_allclose(model.transform(colour), grey.transform(images))
-    flat = TSNMF(3, n_directions=(2, 3), sample_shape=(7, 6, 3), random_state=0)
-    flat.fit(colour.reshape(60, -1))
-    np.testing.assert_array_equal(flat.components_, model.components_)
-
-
-@pytest.mark.parametrize(
-    ("n_directions", "left", "right"),
-    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 5, 5)],
-)
-def test_directions_are_capped_at_their_side(images, n_directions, left, right):
-    model = TSNMF(3, n_directions=n_directions, random_state=0).fit(images)
-    assert model.left_projection_.shape == (7, left)
-    assert model.right_projection_.shape == (6, right)
-
-
-def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
-    """At 10,000 features the (d, d) Gram alone would take 800 MB."""
-    solved = []
-
-    def watched(samples, *rest):
-        solved.append(samples.shape)
-        return solve(samples, *rest)
-
-    monkeypatch.setattr("twofold._problem.solve", watched)
-    flat = problems.stack((100, 1, 10_000, 1)).reshape(100, -1)
-    model = TSNMF(3, random_state=0).fit(flat)
-    assert solved == [(100, 1, 105, 1)]
-    assert model.left_projection_.shape == (10_000, 5)
-    np.testing.assert_array_equal(model.predict(flat), model.labels_)
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("float32", "float32"),
-        ("float64", "float64"),
-        ("float16", "float64"),
-        ("uint8", "float64"),
-        ("int64", "float64"),
-        ("bool", "float64"),
-    ],
-)
-def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
-    samples = np.clip(100 + 30 * images, 0, 255).astype(given)
-    if given == "bool":
-        samples = images > 0
-    model = TSNMF(3, random_state=0).fit(samples)
-    for array in (model.components_, model.coefficients_, model.left_projection_):
-        assert array.dtype == kept
-    assert model.transform(samples).dtype == kept
-
-
-# Hard but valid samples
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("init", STARTS)
-@pytest.mark.parametrize(
-    "samples",
-    [
-        np.ones((12, 4, 5)),
-        np.zeros((12, 4, 5)),
-        np.repeat(problems.images(n=3), 4, axis=0),
-        np.concatenate([problems.images(n=11, h=4, w=5), np.zeros((1, 4, 5))]),
-        1e150 * problems.images(n=12),
-        1e-150 * problems.images(n=12),
-    ],
-    ids=["constant", "zero", "duplicates", "one zero", "huge", "tiny"],
-)
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-@pytest.mark.filterwarnings("ignore:TSNMF stopped at max_iter")
-@pytest.mark.parametrize("k", [1, 3, 12])
-def test_degenerate_samples_give_finite_results(samples, init, graph, k):
-    model = TSNMF(k, init=init, graph=graph, random_state=0).fit(samples)
-    for name in ("components_", "coefficients_", "reconstruction_error_"):
-        assert np.isfinite(getattr(model, name)).all()
-    assert np.isfinite(model.transform(samples)).all()
-    assert np.isfinite(model.objective_history_).all()
-    assert model.labels_.max() < k
-
-
-def test_as_many_clusters_as_samples_separate_all():
-    model = TSNMF(6, random_state=0).fit(problems.images(n=6))
-    assert len(set(model.labels_)) == 6
-
-
-# scikit-learn
-
-
-def test_it_works_in_a_pipeline_and_a_grid_search(images):
-    flat = images.reshape(60, -1)
-    pipeline = make_pipeline(
-        FunctionTransformer(lambda x: x * 2),
-        TSNMF(3, sample_shape=(7, 6), random_state=0),
-        PCA(2),
-    )
-    assert pipeline.fit_transform(flat).shape == (60, 2)
-
-    def agreement(estimator, x, y):
-        return nmi(y, estimator.predict(x))
-
-    search = GridSearchCV(
-        TSNMF(3, sample_shape=(7, 6), random_state=0),
-        {"n_directions": [2, 4], "graph_weight": [0.1, 1.0]},
-        scoring=agreement,
-        cv=3,
-    ).fit(flat, problems.groups())
-    assert search.best_score_ > 0.9
-
-
-def test_the_names_of_a_data_frame_are_kept_and_checked(images):
-    frame = pd.DataFrame(images.reshape(60, -1)).add_prefix("pixel")
-    model = TSNMF(3, sample_shape=(7, 6), random_state=0).set_output(transform="pandas")
-    placed = model.fit_transform(frame)
-    assert list(placed.columns) == ["tsnmf0", "tsnmf1", "tsnmf2"]
-    assert list(model.feature_names_in_) == list(frame.columns)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.add_prefix("other"))
-
-
-def test_feature_names_come_out(model):
-    names = model.get_feature_names_out()
-    np.testing.assert_array_equal(names, ["tsnmf0", "tsnmf1", "tsnmf2"])
-
-
-def test_a_pickled_model_predicts_the_same(images, model):
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.transform(images), model.transform(images))
-
-
-def test_fits_run_in_processes(images):
-    jobs = (delayed(TSNMF(3, random_state=s).fit_predict)(images) for s in range(2))
-    for seed, labels in enumerate(Parallel(n_jobs=2)(jobs)):
-        np.testing.assert_array_equal(
-            labels, TSNMF(3, random_state=seed).fit_predict(images)
-        )
-
-
-def test_verbose_prints_each_iteration(images, capsys):
-    model = TSNMF(3, verbose=1, random_state=0).fit(images)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == model.n_iter_
-    assert f"{model.objective_history_[-1]:.6e}" in lines[-1]
-
-
-class Recorder:
-    """A scikit-learn callback that counts tasks and may stop the fit."""
-
-    def __init__(self, stop_after=None):
-        self.events, self.stop_after = [], stop_after
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context, **told):
-        self.events.append(f"begin {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context, **told):
-        self.events.append(f"end {context.task_name}")
-        return context.task_name == f"iteration {self.stop_after}"
-
-
-def test_callbacks_follow_the_fit_and_can_stop_it(images):
-    pytest.importorskip("sklearn.callback", reason="callbacks came in scikit-learn 1.9")
-    recorder = Recorder()
-    model = TSNMF(3, random_state=0).set_callbacks(recorder).fit(images)
-    tasks = [f"iteration {i + 1}" for i in range(model.n_iter_)]
-    inner = [f"{edge} {task}" for task in tasks for edge in ("begin", "end")]
-    assert recorder.events == ["setup", "begin fit", *inner, "end fit", "teardown"]
-
-    stopper = TSNMF(3, tol=0.0, random_state=0).set_callbacks(Recorder(stop_after=2))
-    assert stopper.fit(images).n_iter_ == 2

@@ -58,57 +58,44 @@ class TSNMF(
     ----------
     n_clusters : int, default=8
         k, the number of clusters.
-
     n_directions : int, (int, int) or None, default=None
         r, how many directions are kept on each side: one number for both, or the
         left (rows) and the right (columns) one. Each is capped at the size of its
         side. None stands for 5, or fewer where the larger side is shorter.
-
     energy_weight : float, default=1.0
         lambda_1, how much the directions care for the energy of the samples that
         they keep rather than for what the centroids explain.
-
     graph_weight : float, default=0.1
         lambda_2, how strongly neighbours are drawn to like coefficients.
-
     n_neighbors : int, default=5
         Neighbours that each sample lists in a graph; at most all others.
-
     graph : {"heat", "binary", "cosine"}, default="heat"
         Weights of the edges: exp(-distance^2 / mean squared edge length); 1; or
         the cosine between the projected samples, which then also decides who is
         near.
-
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of most energy, K-means indicators of the samples,
         uniform random numbers, or nonnegative coefficients of shape
         (n, n_clusters). Entries below a thousandth of the largest are lifted to
         it, since a multiplicative step never leaves zero.
-
     n_init : int, default=1
         How many starts are run, all in one batch; the one of the lowest objective
         is kept. An array given as ``init`` is run once.
-
     max_iter : int, default=100
         The most iterations of a run.
-
     tol : float, default=1e-3
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
-
     sample_shape : tuple of int or None, default=None
         (h, w) or (h, w, c) of the samples in the rows of a flat X. None takes
         every row as a vector, a matrix of one column.
-
     scale : {"sample", "global"}, default="sample"
         What the samples are divided by before the fit: each by its own norm, or
         all by one number, so that their root mean square norm is 1. Either way
         the unit of the pixels does not matter.
-
     random_state : int, RandomState instance or None, default=None
         Seeds the starts and K-means. None draws a fresh seed each time.
-
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
@@ -116,38 +103,27 @@ class TSNMF(
     ----------
     labels_ : array of shape (n,)
         The cluster of each sample.
-
     components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
         U, the centroids, of any sign, in the unit of the pixels.
-
     coefficients_ : array of shape (n, n_clusters)
         V, nonnegative, with columns of length 1.
-
     left_projection_ : array of shape (h, r)
         Q, orthonormal columns.
-
     right_projection_ : array of shape (w, r)
         P, orthonormal columns.
-
     objective_history_ : ndarray of shape (n_iter_,)
         The objective after each iteration. It need not fall: the graphs change.
-
     objective_terms_ : dict of str to ndarray of shape (n_iter_,)
         ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
         unweighted terms that make up the objective.
-
     n_iter_ : int
         Iterations of the run that was kept.
-
     reconstruction_error_ : array of shape (n,)
         The Frobenius norm of each sample less its reconstruction.
-
     sample_shape_ : tuple of int
         (h, w), (h, w, c) or (f,).
-
     n_features_in_ : int
         Entries of a sample.
-
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns of X, where it has any.
 

@@ -1,0 +1,128 @@
+"""Samples of every layout and dtype, and hard but valid ones."""
+
+import numpy as np
+import problems
+import pytest
+
+from twofold import TSNMF
+from twofold.core.graph import GRAPHS
+from twofold.core.initial import STARTS
+from twofold.core.solver import solve
+
+
+@pytest.fixture(scope="module")
+def images():
+    return problems.images()
+
+
+@pytest.fixture(scope="module")
+def model(images):
+    return TSNMF(3, random_state=0).fit(images)
+
+
+def test_flat_samples_with_a_shape_are_images(images, model):
+    flat = TSNMF(3, sample_shape=(7, 6), random_state=0).fit(images.reshape(60, -1))
+    np.testing.assert_array_equal(flat.coefficients_, model.coefficients_)
+    assert flat.components_.shape == (3, 7, 6)
+
+
+def test_flat_samples_without_a_shape_are_vectors(images):
+    model = TSNMF(3, n_directions=4, random_state=0).fit(images.reshape(60, -1))
+    assert model.components_.shape == (3, 42)
+    assert model.left_projection_.shape == (42, 4)
+    np.testing.assert_array_equal(model.right_projection_, [[1.0]])
+    assert model.inverse_transform(model.coefficients_).shape == (60, 42)
+
+
+def test_channels_share_the_projections(images):
+    colour = np.stack([images, 2 * images, -images], axis=-1)
+    model = TSNMF(3, n_directions=(2, 3), random_state=0).fit(colour)
+    grey = TSNMF(3, n_directions=(2, 3), random_state=0).fit(images)
+    np.testing.assert_allclose(model.left_projection_, grey.left_projection_, atol=1e-9)
+    np.testing.assert_array_equal(model.labels_, grey.labels_)
+    assert model.components_.shape == (3, 7, 6, 3)
+    np.testing.assert_allclose(
+        model.components_[..., 1], 2 * model.components_[..., 0], atol=1e-9
+    )
+    np.testing.assert_allclose(model.transform(colour), grey.transform(images))
+    flat = TSNMF(3, n_directions=(2, 3), sample_shape=(7, 6, 3), random_state=0)
+    flat.fit(colour.reshape(60, -1))
+    np.testing.assert_array_equal(flat.components_, model.components_)
+
+
+@pytest.mark.parametrize(
+    ("n_directions", "left", "right"),
+    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 5, 5)],
+)
+def test_directions_are_capped_at_their_side(images, n_directions, left, right):
+    model = TSNMF(3, n_directions=n_directions, random_state=0).fit(images)
+    assert model.left_projection_.shape == (7, left)
+    assert model.right_projection_.shape == (6, right)
+
+
+def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
+    """At 10,000 features the (d, d) Gram alone would take 800 MB."""
+    solved = []
+
+    def watched(samples, *rest):
+        solved.append(samples.shape)
+        return solve(samples, *rest)
+
+    monkeypatch.setattr("twofold._problem.solve", watched)
+    flat = problems.stack((100, 1, 10_000, 1)).reshape(100, -1)
+    model = TSNMF(3, random_state=0).fit(flat)
+    assert solved == [(100, 1, 105, 1)]
+    assert model.left_projection_.shape == (10_000, 5)
+    np.testing.assert_array_equal(model.predict(flat), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("float16", "float64"),
+        ("uint8", "float64"),
+        ("int64", "float64"),
+        ("bool", "float64"),
+    ],
+)
+def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
+    samples = np.clip(100 + 30 * images, 0, 255).astype(given)
+    if given == "bool":
+        samples = images > 0
+    model = TSNMF(3, random_state=0).fit(samples)
+    for array in (model.components_, model.coefficients_, model.left_projection_):
+        assert array.dtype == kept
+    assert model.transform(samples).dtype == kept
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("init", STARTS)
+@pytest.mark.parametrize(
+    "samples",
+    [
+        np.ones((12, 4, 5)),
+        np.zeros((12, 4, 5)),
+        np.repeat(problems.images(n=3), 4, axis=0),
+        np.concatenate([problems.images(n=11, h=4, w=5), np.zeros((1, 4, 5))]),
+        1e150 * problems.images(n=12),
+        1e-150 * problems.images(n=12),
+    ],
+    ids=["constant", "zero", "duplicates", "one zero", "huge", "tiny"],
+)
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.filterwarnings("ignore:TSNMF stopped at max_iter")
+@pytest.mark.parametrize("k", [1, 3, 12])
+def test_degenerate_samples_give_finite_results(samples, init, graph, k):
+    model = TSNMF(k, init=init, graph=graph, random_state=0).fit(samples)
+    for name in ("components_", "coefficients_", "reconstruction_error_"):
+        assert np.isfinite(getattr(model, name)).all()
+    assert np.isfinite(model.transform(samples)).all()
+    assert np.isfinite(model.objective_history_).all()
+    assert model.labels_.max() < k
+
+
+def test_as_many_clusters_as_samples_separate_all():
+    model = TSNMF(6, random_state=0).fit(problems.images(n=6))
+    assert len(set(model.labels_)) == 6
