@@ -10,16 +10,6 @@ from twofold.core.initial import STARTS
 from twofold.core.solver import solve
 
 
-@pytest.fixture(scope="module")
-def images():
-    return problems.images()
-
-
-@pytest.fixture(scope="module")
-def model(images):
-    return TSNMF(3, random_state=0).fit(images)
-
-
 def test_flat_samples_with_a_shape_are_images(images, model):
     flat = TSNMF(3, sample_shape=(7, 6), random_state=0).fit(images.reshape(60, -1))
     np.testing.assert_array_equal(flat.coefficients_, model.coefficients_)

@@ -17,16 +17,6 @@ from twofold import TSNMF
 from twofold.metrics import nmi
 
 
-@pytest.fixture(scope="module")
-def images():
-    return problems.images()
-
-
-@pytest.fixture(scope="module")
-def model(images):
-    return TSNMF(3, random_state=0).fit(images)
-
-
 def test_scikit_learns_own_checks_pass():
     results = check_estimator(TSNMF(), on_skip=None)
     ran = [result for result in results if result["status"] == "passed"]

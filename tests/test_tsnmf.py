@@ -14,17 +14,6 @@ from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
 from twofold.metrics import accuracy, nmi
 
-
-@pytest.fixture(scope="module")
-def images():
-    return problems.images()
-
-
-@pytest.fixture(scope="module")
-def model(images):
-    return TSNMF(3, random_state=0).fit(images)
-
-
 # The fit
 
 
