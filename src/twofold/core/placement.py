@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, nearest, positive_or_one
 from twofold.core.grams import both_ways, project, sample_rows
@@ -148,19 +148,35 @@ def nonnegative_quadratic(
     array of shape (m, k)
     """
     xp = array_namespace(linear)
-    finfo = xp.finfo(linear.dtype)
+    tolerance = 100 * xp.finfo(linear.dtype).eps
     solution = xp.asarray(start, copy=True)
+    going = xp.arange(solution.shape[0], device=device(solution))
     for _ in range(_MAX_SWEEPS):
-        largest = 0.0
-        for j in range(solution.shape[1]):
-            old = solution[:, j]
-            slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
-            curvature = inner[j, j] + ridge[:, 0]
-            new = xp.clip(old + slope / positive_or_one(curvature), min=0.0)
-            largest = max(largest, float(xp.max(xp.abs(new - old))))
-            solution[:, j] = new
-        if largest <= 10 * finfo.eps * float(xp.max(solution)):
+        before = xp.take(solution, going, axis=0)
+        after = _sweep(
+            inner,
+            xp.take(linear, going, axis=0),
+            xp.take(ridge, going, axis=0),
+            before,
+        )
+        solution[going] = after
+        change = xp.max(xp.abs(after - before), axis=1)
+        going = going[change > tolerance * xp.max(after, axis=1)]
+        if going.shape[0] == 0:
             break
+    return solution
+
+
+def _sweep(inner: Array, linear: Array, ridge: Array, solution: Array) -> Array:
+    """Each coordinate in turn at its best, the others being as they are by then."""
+    xp = array_namespace(linear)
+    solution = xp.asarray(solution, copy=True)
+    for j in range(solution.shape[1]):
+        old = solution[:, j]
+        slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
+        curvature = inner[j, j] + ridge[:, 0]
+        best = xp.clip(old + slope / positive_or_one(curvature), min=0.0)
+        solution[:, j] = best
     return solution
 
 
