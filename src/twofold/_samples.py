@@ -103,6 +103,11 @@ def scaled(samples: Array, divisor: Array) -> Array:
 
 
 def _as_numpy(X: Any) -> np.ndarray:
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"X must be complete, got a masked array with {np.sum(X.mask)} masked "
+            "entries; fill them or leave these samples out"
+        )
     try:
         array = np.asarray(X)
     except ValueError as error:
@@ -110,13 +115,20 @@ def _as_numpy(X: Any) -> np.ndarray:
             "X must be a stack of samples of one shape, but its samples differ in "
             f"shape ({error})"
         ) from None
-    # Flat objects are left to scikit-learn, which reads them as numbers or refuses.
-    if array.dtype.kind not in "biufcO" or (array.dtype == object and array.ndim != 2):
+    if array.dtype == object and array.ndim == 2:  # read as scikit-learn does
+        return _numbers(array)
+    if array.dtype.kind not in "biufc":
         raise ValueError(
-            f"X must hold numbers, got dtype {array.dtype} and shape {array.shape}; "
-            "samples of different shapes must be brought to one shape first"
+            f"X must hold numbers, got dtype {array.dtype} and shape {array.shape}"
         )
     return array
+
+
+def _numbers(objects: np.ndarray) -> np.ndarray:
+    try:
+        return objects.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X must hold numbers, got dtype object: {error}") from None
 
 
 def _check_axes(X: Array) -> None:
