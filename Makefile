@@ -11,7 +11,7 @@ TORCH ?= torch==2.13.0
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
 	@echo "make test      lint, types and all tests"
-	@echo "make torch     add PyTorch (CPU) to the environment, for its tests"
+	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"

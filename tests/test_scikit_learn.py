@@ -50,6 +50,8 @@ def test_the_names_of_a_data_frame_are_kept_and_checked(images):
     placed = model.fit_transform(frame)
     assert list(placed.columns) == ["tsnmf0", "tsnmf1", "tsnmf2"]
     assert list(model.feature_names_in_) == list(frame.columns)
+    plain = TSNMF(3, random_state=0).fit(images)
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(images))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.add_prefix("other"))
 

@@ -314,6 +314,10 @@ class TSNMF(
         coefficients : array of shape (m, n_clusters)
             On the scale of ``coefficients_``.
         """
+        return self._place(X)
+
+    def _place(self, X: Any) -> Array:
+        """``transform`` as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
         samples = like(samples, self.components_)
@@ -340,7 +344,7 @@ class TSNMF(
         -------
         labels : array of shape (m,)
         """
-        coefficients = self.transform(X)
+        coefficients = self._place(X)
         xp = array_namespace(coefficients)
         centers = self._centers
         squared = xp.sum(centers**2, axis=1) - 2 * coefficients @ centers.T
