@@ -1,6 +1,7 @@
 """Every bad input gets one line that says what was expected and what came."""
 
 import numpy as np
+import pandas as pd
 import problems
 import pytest
 import scipy.sparse
@@ -26,10 +27,12 @@ BAD_SAMPLES = {
     "complex": (IMAGES.astype(complex), "X must be real, got complex128"),
     "sparse": (
         scipy.sparse.csr_array(IMAGES.reshape(12, -1)),
-        "Sparse data was passed",
+        "X must be dense, got a sparse csr_array",
     ),
-    "no samples": (np.zeros((0, 4, 5)), r"0 sample\(s\)"),
-    "no pixels": (np.zeros((12, 4, 0)), r"0 feature\(s\)"),
+    "no samples": (np.zeros((0, 4, 5)), r"X must not be empty, got 0 sample\(s\)"),
+    "no pixels": (np.zeros((12, 4, 0)), r"X must not be empty, got 0 feature\(s\)"),
+    "empty list": ([], r"X must be of shape .* got shape \(0,\)"),
+    "None": (None, "X must hold numbers, got dtype object"),
     "one axis": (np.zeros(12), r"X must be of shape .* got shape \(12,\)"),
     "five axes": (np.zeros((2, 2, 2, 2, 2)), r"got shape \(2, 2, 2, 2, 2\)"),
     "objects": (IMAGES.astype(object), "X must hold numbers, got dtype object"),
@@ -40,7 +43,10 @@ BAD_SAMPLES = {
         np.zeros((12, 4), "datetime64[s]"),
         "X must hold numbers, got dtype date",
     ),
-    "too large": (np.full((12, 4), 1.7e308), "X must have samples whose norm float64"),
+    "too large": (
+        np.full((12, 4), 1.7e308),
+        r"X must have samples of norms up to 2e\+302 in float64",
+    ),
     "samples of different shapes": (ragged(), "samples differ in shape"),
     "fewer samples than clusters": (IMAGES[:2], "n_clusters=3 .* n_samples=2"),
 }
@@ -73,7 +79,13 @@ BAD_PARAMETERS = [
     ({"init": -np.ones((12, 3))}, "init must hold nonnegative .* -1.0 to -1.0"),
     ({"init": np.zeros((12, 3))}, "init must hold .* from 0.0 to 0.0"),
     ({"init": np.full((12, 3), 1e300)}, r"init must hold .* to 1e\+300"),
-    ({"init": np.full((12, 3), np.nan)}, "init must hold .* nan"),
+    ({"init": np.full((12, 3), np.nan)}, "init must be finite, got 36 NaN"),
+    ({"init": [[1.0], [1.0, 2.0]]}, "init must be a stack .* differ in shape"),
+    ({"init": np.full((12, 3), "a")}, "init must hold numbers, got dtype <U1"),
+    ({"init": np.ones((12, 3), complex)}, "init must be real, got complex128"),
+    ({"n_clusters": True}, "n_clusters must be a positive integer, got True"),
+    ({"max_iter": True}, "max_iter must be a positive integer, got True"),
+    ({"energy_weight": 10**400}, "energy_weight must be at most"),
     ({"n_init": 0}, "'n_init' .* Got 0"),
     ({"max_iter": 0}, "'max_iter' .* Got 0"),
     ({"tol": -1e-3}, "'tol' .* Got -0.001"),
@@ -86,6 +98,7 @@ BAD_PARAMETERS = [
         r"sample_shape=\(6, 7\),.* got samples of shape \(7, 6\)",
     ),
     ({"sample_shape": (7, -6)}, r"sample_shape must be .* got \(7, -6\)"),
+    ({"sample_shape": (True, 42)}, r"sample_shape must be .* got \(True, 42\)"),
     ({"scale": "none"}, "'scale' .* Got 'none'"),
     ({"random_state": "seed"}, "'random_state'"),
 ]
@@ -101,8 +114,55 @@ def test_bad_parameters(parameters, message):
 def test_a_sweep_refuses_the_same_weights_as_a_fit():
     with pytest.raises(ValueError, match="'graph_weight'"):
         TSNMF(3).fit_sweep(IMAGES, [(1.0, 1.0), (1.0, -1.0)])
-    with pytest.raises(ValueError, match=r"weights must be .* pairs, got an empty"):
-        TSNMF(3).fit_sweep(IMAGES, [])
+    with pytest.raises(ValueError, match="graph_weight must be at most"):
+        TSNMF(3).fit_sweep(IMAGES, [(1.0, 1.0), (1.0, 1e300)])
+
+
+@pytest.mark.parametrize("weights", [[], None, [1, 2], [(1,)], [(1, 2, 3)], 5])
+def test_a_sweep_needs_pairs(weights):
+    with pytest.raises(ValueError, match=r"weights must be a list of .* pairs, got"):
+        TSNMF(3).fit_sweep(IMAGES, weights)
+
+
+def test_a_sparse_start_is_refused():
+    start = scipy.sparse.csr_array(np.ones((12, 3)))
+    with pytest.raises(TypeError, match="init must be dense, got a sparse csr_array"):
+        TSNMF(3, init=start).fit(IMAGES)
+
+
+@pytest.mark.filterwarnings("ignore:TSNMF stopped at max_iter")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_starts_may_be_as_large_and_small_as_the_dtype_allows(dtype):
+    limit = float(np.finfo(dtype).max) ** 0.25
+    images = IMAGES.astype(dtype)
+    for scale in (0.4 * limit, 2.5 / limit):
+        start = scale * (1 + problems.positive((12, 3)))
+        model = TSNMF(3, init=start, random_state=0).fit(images)
+        assert np.isfinite(model.coefficients_).all()
+    for scale in (10 * limit, 0.1 / limit):
+        with pytest.raises(ValueError, match="init must hold nonnegative"):
+            TSNMF(3, init=np.full((12, 3), scale)).fit(images)
+
+
+FRAMES = {
+    "complex": ({"a": [1j, 2, 3]}, "X must be real, got complex128"),
+    "text": ({"a": ["x", "y", "z"]}, "X must hold numbers"),
+    "dates": ({"a": ["2020-01-01"] * 3}, "X must hold numbers, got dtype datetime"),
+    "images": ({"a": [np.ones((2, 2))] * 3}, "X must hold numbers, got dtype object"),
+    "missing": ({"a": [1.0, None, 2.0]}, "X must be finite, got 1 NaN"),
+    "no columns": ({}, "X must not be empty"),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_bad_data_frames(kind):
+    columns, message = FRAMES[kind]
+    frame = pd.DataFrame(columns, index=range(3))
+    if kind == "dates":
+        frame = frame.astype("datetime64[ns]")
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        TSNMF(2, random_state=0).fit(frame)
+    assert "\n" not in str(caught.value)
 
 
 def test_new_samples_must_have_the_fitted_shape():
@@ -115,6 +175,26 @@ def test_new_samples_must_have_the_fitted_shape():
         model.transform(spoiled(np.nan))
     with pytest.raises(ValueError, match=r"n_clusters=3\), got \(2, 4\)"):
         model.inverse_transform(np.ones((2, 4)))
+    with pytest.raises(
+        ValueError, match=r"a single one of shape \(7, 6\); give X\[None"
+    ):
+        model.predict(IMAGES[0])
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "message"),
+    [
+        (np.full((2, 3), np.nan), "X must be finite, got 6 NaN"),
+        (np.ones((2, 3), complex), "X must be real"),
+        (np.full((2, 3), "a"), "X must hold numbers"),
+        ([[1.0], [1.0, 2.0]], "X must be a stack"),
+        (scipy.sparse.csr_array(np.ones((2, 3))), "X must be dense"),
+    ],
+)
+def test_bad_coefficients(coefficients, message):
+    model = TSNMF(3, random_state=0).fit(IMAGES)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.inverse_transform(coefficients)
 
 
 def test_numbers_kept_as_objects_in_a_flat_array_are_read_as_numbers():

@@ -42,12 +42,42 @@ def test_channels_share_the_projections(images):
 
 @pytest.mark.parametrize(
     ("n_directions", "left", "right"),
-    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 5, 5)],
+    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 7, 6)],
 )
 def test_directions_are_capped_at_their_side(images, n_directions, left, right):
     model = TSNMF(3, n_directions=n_directions, random_state=0).fit(images)
     assert model.left_projection_.shape == (7, left)
     assert model.right_projection_.shape == (6, right)
+
+
+@pytest.mark.parametrize(
+    ("shape", "left", "right"),
+    [
+        ((30, 20), 4, 4),
+        ((30, 5), 8, 4),
+        ((30, 5, 3), 4, 4),
+        ((50,), 40, 1),
+        ((9,), 9, 1),
+    ],
+)
+def test_the_directions_kept_by_default(shape, left, right):
+    samples = np.random.default_rng(0).normal(size=(12, *shape))
+    model = TSNMF(2, random_state=0).fit(samples)
+    assert model.left_projection_.shape == (shape[0], left)
+    assert model.right_projection_.shape[1] == right
+
+
+@pytest.mark.parametrize(
+    ("shape", "scale", "n_neighbors"),
+    [((6, 7), "sample", 3), ((42,), "global", 5), ((42, 1), "global", 5)],
+)
+def test_vectors_have_defaults_of_their_own(images, shape, scale, n_neighbors):
+    samples = images.reshape(60, *shape) * np.linspace(1, 3, 60).reshape(
+        -1, *np.ones_like(shape)
+    )
+    plain = TSNMF(3, random_state=0).fit(samples)
+    told = TSNMF(3, scale=scale, n_neighbors=n_neighbors, random_state=0).fit(samples)
+    np.testing.assert_array_equal(plain.coefficients_, told.coefficients_)
 
 
 def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
@@ -61,8 +91,8 @@ def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
     monkeypatch.setattr("twofold._problem.solve", watched)
     flat = problems.stack((100, 1, 10_000, 1)).reshape(100, -1)
     model = TSNMF(3, random_state=0).fit(flat)
-    assert solved == [(100, 1, 105, 1)]
-    assert model.left_projection_.shape == (10_000, 5)
+    assert solved == [(100, 1, 140, 1)]
+    assert model.left_projection_.shape == (10_000, 40)
     np.testing.assert_array_equal(model.predict(flat), model.labels_)
 
 
@@ -101,7 +131,7 @@ def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
     ],
     ids=["constant", "zero", "duplicates", "one zero", "huge", "tiny"],
 )
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+@pytest.mark.filterwarnings("ignore:TSNMF found")
 @pytest.mark.filterwarnings("ignore:TSNMF stopped at max_iter")
 @pytest.mark.parametrize("k", [1, 3, 12])
 def test_degenerate_samples_give_finite_results(samples, init, graph, k):

@@ -10,7 +10,7 @@ from twofold.metrics import accuracy
 
 # By how much TSNMF at its defaults beats the mean accuracy of K-means over seeds,
 # somewhat less than what docs/defaults.md reports.
-MARGINS = {"yale": 0.08, "orl": 0.10, "jaffe": 0.08, "semeion": 0.01}
+MARGINS = {"yale": 0.15, "orl": 0.08, "jaffe": 0.08, "semeion": 0.03}
 
 
 def load_or_skip(name):
@@ -33,8 +33,18 @@ def test_it_beats_k_means(name):
     assert accuracy(target, labels) > np.mean(baselines) + MARGINS[name]
 
 
-@pytest.mark.parametrize("name", [*MARGINS, "pix", "digits"])
-def test_predict_agrees_with_the_labels_of_the_fit(name):
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [*MARGINS, "pix", "digits", "eyaleb"])
+def test_predict_agrees_with_the_labels_of_the_fit(name, seed):
     images, target = load_or_skip(name)
-    model = TSNMF(len(np.unique(target)), random_state=0).fit(images)
+    model = TSNMF(len(np.unique(target)), random_state=seed).fit(images)
     assert np.mean(model.predict(images) == model.labels_) >= 0.97
+
+
+@pytest.mark.parametrize("name", MARGINS)
+def test_the_order_of_the_images_does_not_matter(name):
+    images, target = load_or_skip(name)
+    order = np.random.default_rng(0).permutation(len(images))
+    model = TSNMF(len(np.unique(target)), random_state=0)
+    labels = model.fit_predict(images)
+    np.testing.assert_array_equal(model.fit_predict(images[order]), labels[order])

@@ -5,6 +5,7 @@ import problems
 import pytest
 import reference
 
+from twofold.core.grams import both_sides
 from twofold.core.solver import solve
 from twofold.core.state import Settings
 from twofold.core.updates import adjust
@@ -13,6 +14,7 @@ from twofold.core.updates import adjust
 def compare(samples, start, directions, weights, graph):
     ours = solve(
         samples,
+        both_sides(samples),
         start[None],
         [weights[0]],
         [weights[1]],

@@ -1,25 +1,45 @@
 """From parameters and X to what the solver takes: samples, settings and starts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from sklearn.utils import check_random_state
 
-from twofold._samples import divisors, read_samples, sample_norms, scaled, typical_norm
+from twofold._order import content_order
+from twofold._samples import (
+    are_vectors,
+    check_finite,
+    divisors,
+    is_count,
+    read_numbers,
+    read_samples,
+    sample_norms,
+    scaled,
+    typical_norm,
+)
 from twofold.core import initial
-from twofold.core.arrays import Array, like
+from twofold.core.arrays import Array, like, to_numpy
 from twofold.core.compact import compact, expand
+from twofold.core.grams import both_sides
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
 
-_MOST_DIRECTIONS = 5
-"""What ``n_directions=None`` stands for."""
+_FEWEST_DIRECTIONS, _FEWEST_FEATURES = 4, 40
+"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
+
+_NEIGHBORS = {"matrices": 3, "vectors": 5}
+"""What ``n_neighbors=None`` stands for."""
 
 _LIFT = 1e-3
 """Entries of a given start are at least this fraction of its largest one."""
+
+_COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
+"""Parameters that are positive integers, or None where scikit-learn let it pass."""
+
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -29,12 +49,17 @@ class Problem:
     Attributes
     ----------
     samples : array of shape (n, c, h, w)
-        Divided by ``divisor``.
+        Divided by ``divisor`` and put into ``order``.
     shape : tuple of int
         Of one sample as the user gave it.
+    order : array of shape (n,)
+        Which of the given samples comes first, second, ...: see ``content_order``.
+    group : array of shape (n,)
+        The same number for identical samples.
     divisor : array of shape (n,)
     typical_norm : float
         Of the samples as given; it gives centroids back the unit of the pixels.
+    scale : {"sample", "global"}
     settings : Settings
     n_clusters : int
     init : str or array of shape (n, k)
@@ -46,8 +71,11 @@ class Problem:
 
     samples: Array
     shape: tuple[int, ...]
+    order: np.ndarray
+    group: np.ndarray
     divisor: Array
     typical_norm: float
+    scale: str
     settings: Settings
     n_clusters: int
     init: str | np.ndarray
@@ -55,63 +83,77 @@ class Problem:
     labels_seed: int
 
     def solve(
-        self, weights: Sequence[tuple[float, float]], progress: Progress
+        self, weights: Sequence[Pair], progress: Progress
     ) -> list[list[Solution]]:
         """All starts under each (lambda_1, lambda_2), as one batch of runs."""
         samples, bases = compact(self.samples, self.settings.n_directions)
-        energies = {energy for energy, _ in weights}
-        starts = {energy: self._starts(samples, energy) for energy in energies}
-        start = np.concatenate([starts[energy] for energy, _ in weights])
+        sides = both_sides(samples)
+
+        def starts(energy_weight: float) -> np.ndarray:  # (runs, n, k)
+            if not isinstance(self.init, str):
+                return self.init[None]
+            problem = samples, sides, self.n_clusters, self.init, self.settings
+            return initial.starts(*problem, energy_weight, self.seeds)
+
+        by_energy = {energy: starts(energy) for energy, _ in dict.fromkeys(weights)}
+        start = np.concatenate([by_energy[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
         energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T
         solutions = solve(
-            samples, like(start, samples), energy, graph, self.settings, progress
+            samples, sides, like(start, samples), energy, graph, self.settings, progress
         )
         solutions = [expand(solution, bases) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
 
-    def _starts(self, samples: Array, energy_weight: float) -> np.ndarray:
-        """V^0 of every run under one lambda_1: (runs, n, k)."""
-        if not isinstance(self.init, str):
-            return self.init[None]
-        return initial.starts(
-            samples,
-            self.n_clusters,
-            self.init,
-            self.settings,
-            energy_weight,
-            self.seeds,
-        )
+    def as_given(self, array: Array) -> Array:
+        """What belongs to the samples, back in the order in which they were given."""
+        return _take(array, np.argsort(self.order))
 
 
 def read_problem(estimator: Any, X: Any) -> Problem:
     """Validate X against the parameters of ``estimator`` and draw the starts."""
+    _check_counts(estimator)
     samples, shape = read_samples(estimator, X, estimator.sample_shape, reset=True)
     n, k = samples.shape[0], estimator.n_clusters
     if n < k:
         raise ValueError(
             f"n_clusters={k} must be at most the number of samples, got n_samples={n}"
         )
-    norms = sample_norms(samples)
-    typical = typical_norm(norms)
-    divisor = divisors(norms, estimator.scale, typical)
-    samples = scaled(samples, divisor)
+    check_weights([(estimator.energy_weight, estimator.graph_weight)], samples)
+    init = estimator.init
+    if not isinstance(init, str):
+        init = _given_start(init, (n, k), samples)
+    kind = "vectors" if are_vectors(samples) else "matrices"
     settings = Settings(
-        n_directions=_directions(estimator.n_directions, samples.shape[2:]),
-        n_neighbors=estimator.n_neighbors,
+        n_directions=_directions(estimator.n_directions, samples.shape[1:]),
+        n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
         graph=estimator.graph,
         max_iter=estimator.max_iter,
         tol=estimator.tol,
     )
-    random_state = estimator.random_state
-    if random_state is None:  # NumPy's global state stays out of it
-        random_state = np.random.RandomState()
-    random_state = check_random_state(random_state)
-    *seeds, last = random_state.randint(2**31 - 1, size=estimator.n_init + 1).tolist()
-    init = estimator.init
-    if not isinstance(init, str):
-        init = _given_start(init, (n, k))
-    return Problem(samples, shape, divisor, typical, settings, k, init, seeds, last)
+    order, group = content_order(to_numpy(samples).reshape(n, -1))
+    samples = _take(samples, order)
+    norms = sample_norms(samples)
+    typical = typical_norm(norms)
+    scale = estimator.scale
+    if scale == "auto":  # the lengths of vectors tell them apart
+        scale = "global" if kind == "vectors" else "sample"
+    divisor = divisors(norms, scale, typical)
+    *seeds, last = _seeds(estimator.random_state, estimator.n_init + 1)
+    return Problem(
+        samples=scaled(samples, divisor),
+        shape=shape,
+        order=order,
+        group=group,
+        divisor=divisor,
+        typical_norm=typical,
+        scale=scale,
+        settings=settings,
+        n_clusters=k,
+        init=init if isinstance(init, str) else init[order],
+        seeds=seeds,
+        labels_seed=last,
+    )
 
 
 def lowest(solutions: list[Solution]) -> Solution:
@@ -121,33 +163,88 @@ def lowest(solutions: list[Solution]) -> Solution:
     return solutions[np.flatnonzero(totals <= totals.min() + rounding)[0]]
 
 
-def _directions(wanted: Any, sides: tuple[int, ...]) -> tuple[int, int]:
-    """The (left, right) numbers of directions, each capped at its side (h, w)."""
+def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
+    """The (energy_weight, graph_weight) pairs of a sweep, themselves unchecked."""
+    try:
+        pairs = [(energy, graph) for energy, graph in weights]
+    except (TypeError, ValueError):
+        pairs = []
+    if not pairs:
+        raise ValueError(
+            "weights must be a list of (energy_weight, graph_weight) pairs, got "
+            f"{weights!r}"
+        )
+    return pairs
+
+
+def check_weights(pairs: Iterable[Pair], samples: Array) -> None:
+    """Refuse weights whose products with the samples would overflow."""
+    limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.5
+    for pair in pairs:
+        for name, weight in zip(("energy_weight", "graph_weight"), pair, strict=True):
+            if weight > limit:
+                raise ValueError(
+                    f"{name} must be at most {limit:.0e} for samples of "
+                    f"{samples.dtype}, got {weight}"
+                )
+
+
+def _seeds(random_state: Any, count: int) -> list[int]:
+    if random_state is None:  # NumPy's global state stays out of it
+        random_state = np.random.RandomState()
+    return check_random_state(random_state).randint(2**31 - 1, size=count).tolist()
+
+
+def _take(array: Array, indices: np.ndarray) -> Array:
+    xp = array_namespace(array)
+    return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
+
+
+def _check_counts(estimator: Any) -> None:
+    """Refuse True, which scikit-learn's own validation takes for 1."""
+    for name in _COUNTS:
+        value = getattr(estimator, name)
+        if value is not None and not is_count(value):
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def _directions(wanted: Any, sample: tuple[int, ...]) -> tuple[int, int]:
+    """The (left, right) numbers of directions of samples (c, h, w), each capped."""
+    channels, height, width = sample
     if wanted is None:
-        wanted = min(_MOST_DIRECTIONS, max(sides))
-    pair = (wanted, wanted) if isinstance(wanted, Integral) else tuple(wanted)
-    if len(pair) != 2 or any(not isinstance(r, Integral) or int(r) < 1 for r in pair):
+        # A direction of the rows keeps one number for each column, and vice versa.
+        kept = (channels * width, channels * height)
+        pair = tuple(max(_FEWEST_DIRECTIONS, -(-_FEWEST_FEATURES // m)) for m in kept)
+        return min(pair[0], height), min(pair[1], width)
+    try:
+        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
+    except TypeError:
+        pair = ()
+    if len(pair) != 2 or not all(map(is_count, pair)):
         raise ValueError(
             "n_directions must be a positive integer or a (left, right) pair of them, "
             f"got {wanted!r}"
         )
-    if max(pair) > max(sides):
+    if max(pair) > max(height, width):
         raise ValueError(
             f"n_directions={wanted!r} must be at most the larger side of the samples, "
-            f"which are {sides[0]} x {sides[1]}"
+            f"which are {height} x {width}"
         )
-    return min(int(pair[0]), sides[0]), min(int(pair[1]), sides[1])
+    return min(int(pair[0]), height), min(int(pair[1]), width)
 
 
-def _given_start(init: Any, shape: tuple[int, int]) -> np.ndarray:
-    start = np.asarray(init, dtype=float)
+def _given_start(init: Any, shape: tuple[int, int], samples: Array) -> np.ndarray:
+    start = np.asarray(to_numpy(read_numbers(init, "init")), dtype=float)
     if start.shape != shape:
         raise ValueError(
             f"init must be of shape (n_samples, n_clusters)={shape}, got {start.shape}"
         )
-    if not (start.min() >= 0 and 1e-100 <= start.max() <= 1e100):
+    check_finite(start, "init")
+    limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.25
+    if not (start.min() >= 0 and 1 / limit <= start.max() <= limit):
         raise ValueError(
-            "init must hold nonnegative coefficients, the largest between 1e-100 and "
-            f"1e100, got values from {start.min()} to {start.max()}"
+            f"init must hold nonnegative coefficients, the largest between "
+            f"{1 / limit:.0e} and {limit:.0e}, got values from {start.min()} to "
+            f"{start.max()}"
         )
     return np.maximum(start, _LIFT * start.max())

@@ -11,7 +11,10 @@ from sklearn.utils.validation import validate_data
 
 from twofold.core.arrays import Array, positive_or_one
 
-SCALES = ("sample", "global")
+SCALES = ("auto", "sample", "global")
+
+_HEADROOM = 1e-6
+"""Norms stay below this part of the largest number, so that centroids fit as well."""
 
 
 def read_samples(
@@ -34,22 +37,19 @@ def read_samples(
     shape : tuple of int
         (f,), (h, w) or (h, w, c).
     """
-    if not (is_torch_array(X) or hasattr(X, "iloc") or scipy.sparse.issparse(X)):
-        X = _as_numpy(X)
-    _check_axes(X)
-    found = tuple(X.shape[1:])
-    flat = X if len(found) == 1 else X.reshape(X.shape[0], math.prod(found))
-    if is_torch_array(X):
-        flat = _validated_tensor(estimator, flat, reset)
-    else:
-        flat = validate_data(
-            estimator,
-            flat,
-            reset=reset,
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
+    array = read_numbers(X, "X")
+    _check_axes(array)
+    found = tuple(array.shape[1:])
+    if not reset and tuple(array.shape) == sample_shape != (1, *found):
+        raise ValueError(
+            f"X must be a stack of samples, got a single one of shape {sample_shape}; "
+            "give X[None]"
         )
-    _check_finite(flat)
+    flat = array.reshape(array.shape[0], math.prod(found))
+    # Of a data frame, its names are checked too.
+    named = X if hasattr(X, "columns") else flat
+    validate_data(estimator, named, reset=reset, skip_check_array=True)
+    check_finite(flat, "X")
     shape = found if sample_shape is None else _wanted_shape(sample_shape, found)
     return to_stack(flat, shape), shape
 
@@ -62,10 +62,19 @@ def to_stack(flat: Array, shape: tuple[int, ...]) -> Array:
     return xp.permute_dims(images, (0, 3, 1, 2))
 
 
+def are_vectors(samples: Array) -> bool:
+    """Whether samples (n, c, h, w) have but one row or column, and no colour."""
+    channels, *sides = samples.shape[1:]
+    return channels == 1 and min(sides) == 1
+
+
 def from_stack(stack: Array, shape: tuple[int, ...]) -> Array:
     """The inverse of ``to_stack``, as (n, *shape)."""
     xp = array_namespace(stack)
     return xp.permute_dims(stack, (0, 2, 3, 1)).reshape(-1, *shape)
+
+
+# Scale
 
 
 def sample_norms(samples: Array) -> Array:
@@ -74,11 +83,11 @@ def sample_norms(samples: Array) -> Array:
     flat = samples.reshape(samples.shape[0], -1)
     peaks = positive_or_one(xp.max(xp.abs(flat), axis=1))
     relative = xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
-    largest = float(xp.finfo(flat.dtype).max)
+    largest = _HEADROOM * float(xp.finfo(flat.dtype).max)
     if xp.any(peaks > largest / positive_or_one(relative)):
         raise ValueError(
-            f"X must have samples whose norm {flat.dtype} can hold, got values up to "
-            f"{float(xp.max(peaks)):.1e}; divide X by a constant"
+            f"X must have samples of norms up to {largest:.0e} in {flat.dtype}, got "
+            f"values up to {float(xp.max(peaks)):.1e}; divide X by a constant"
         )
     return peaks * relative
 
@@ -102,53 +111,117 @@ def scaled(samples: Array, divisor: Array) -> Array:
     return samples / divisor[:, None, None, None]
 
 
-def _as_numpy(X: Any) -> np.ndarray:
-    if np.ma.is_masked(X):
-        raise ValueError(
-            f"X must be complete, got a masked array with {np.sum(X.mask)} masked "
-            "entries; fill them or leave these samples out"
+# Checks
+
+
+def is_count(value: Any) -> bool:
+    """Whether ``value`` is a positive integer, and not True."""
+    return (
+        isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
+    )
+
+
+def read_numbers(values: Any, name: str) -> Array:
+    """Any array-like as a dense array of float32 or float64, NumPy's or PyTorch's.
+
+    Errors call it ``name``.
+    """
+    if scipy.sparse.issparse(values):
+        raise TypeError(
+            f"{name} must be dense, got a sparse {type(values).__name__}; "
+            "convert it with toarray()"
         )
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
+    if is_torch_array(values):
+        return _float_tensor(values, name)
+    if np.ma.is_masked(values):
         raise ValueError(
-            "X must be a stack of samples of one shape, but its samples differ in "
-            f"shape ({error})"
-        ) from None
+            f"{name} must be complete, got a masked array with {np.sum(values.mask)} "
+            "masked entries; fill them or leave these samples out"
+        )
+    array = _as_numpy(values, name)
     if array.dtype == object and array.ndim == 2:  # read as scikit-learn does
-        return _numbers(array)
-    if array.dtype.kind not in "biufc":
+        return _objects_as_numbers(array, name)
+    _check_real(array, name)
+    if array.dtype.kind not in "biuf":
         raise ValueError(
-            f"X must hold numbers, got dtype {array.dtype} and shape {array.shape}"
+            f"{name} must hold numbers, got dtype {array.dtype} and shape {array.shape}"
         )
-    return array
+    keep = array.dtype in (np.float32, np.float64)
+    return np.asarray(array, dtype=array.dtype if keep else np.float64, order="C")
 
 
-def _numbers(objects: np.ndarray) -> np.ndarray:
+def check_finite(array: Array, name: str) -> None:
+    """Raise a ValueError that counts what is not finite in ``array`` (n, f)."""
+    xp = array_namespace(array)
+    finite = xp.isfinite(array)
+    if xp.all(finite):
+        return
+    n_nan = int(xp.sum(xp.astype(xp.isnan(array), xp.int64)))
+    n_bad = int(xp.sum(xp.astype(~finite, xp.int64)))
+    first = int(xp.argmax(xp.astype(~xp.all(finite, axis=1), xp.int64)))
+    raise ValueError(
+        f"{name} must be finite, got {n_nan} NaN and {n_bad - n_nan} infinity (inf) "
+        f"entries of {array.shape[0] * array.shape[1]}, the first in sample {first}; "
+        "fill them or leave these samples out"
+    )
+
+
+def _as_numpy(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except Exception as error:  # whatever a foreign container raises
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"{name} must be a stack of samples of one shape, but its samples differ "
+            f"in shape or are no numbers ({reason})"
+        ) from None
+
+
+def _objects_as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
     try:
         return objects.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"X must hold numbers, got dtype object: {error}") from None
+        reason = str(error).partition("\n")[0]
+        raise type(error)(
+            f"{name} must hold numbers, got dtype object: {reason}"
+        ) from None
+
+
+def _float_tensor(tensor: Array, name: str) -> Array:
+    xp = array_namespace(tensor)
+    _check_real(tensor, name)
+    if "strided" not in str(tensor.layout):
+        raise TypeError(f"{name} must be dense, got a tensor of layout {tensor.layout}")
+    keep = tensor.dtype in (xp.float32, xp.float64)
+    return xp.astype(tensor.detach(), tensor.dtype if keep else xp.float64, copy=False)
+
+
+def _check_real(array: Array, name: str) -> None:
+    if "complex" in str(array.dtype):
+        raise ValueError(
+            f"{name} must be real, got {array.dtype}. Complex data not supported"
+        )
 
 
 def _check_axes(X: Array) -> None:
-    if hasattr(X, "dtype") and "complex" in str(X.dtype):
-        raise ValueError(f"X must be real, got {X.dtype}. Complex data not supported")
-    if getattr(X, "layout", None) is not None and "strided" not in str(X.layout):
-        raise ValueError(f"X must be dense, got a tensor of layout {X.layout}")
-    if len(X.shape) not in (2, 3, 4):
+    shape = tuple(X.shape)
+    if len(shape) not in (2, 3, 4):
         raise ValueError(
             "X must be of shape (n, f), (n, h, w) or (n, h, w, c), got shape "
-            f"{tuple(X.shape)}. Reshape your data, one sample with X[None]"
+            f"{shape}. Reshape your data, one sample with X[None]"
         )
+    for count, what in [(shape[0], "sample"), (math.prod(shape[1:]), "feature")]:
+        if count == 0:
+            raise ValueError(
+                f"X must not be empty, got 0 {what}(s) (shape={shape}) while a minimum "
+                "of 1 is required."
+            )
 
 
 def _wanted_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
     """``sample_shape``, if samples of the shape ``found`` can be read so."""
     wanted = tuple(sample_shape)
-    if len(wanted) not in (1, 2, 3) or not all(
-        isinstance(size, Integral) and int(size) > 0 for size in wanted
-    ):
+    if len(wanted) not in (1, 2, 3) or not all(map(is_count, wanted)):
         raise ValueError(
             "sample_shape must be (f,), (h, w) or (h, w, c) with positive sizes, got "
             f"{sample_shape!r}"
@@ -159,34 +232,3 @@ def _wanted_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
             f"{math.prod(wanted)} entries, got samples of shape {found}"
         )
     return wanted
-
-
-def _validated_tensor(estimator: Any, flat: Array, reset: bool) -> Array:
-    """What ``validate_data`` does for arrays, on a PyTorch tensor."""
-    xp = array_namespace(flat)
-    if 0 in flat.shape:
-        raise ValueError(f"X must not be empty, got shape {tuple(flat.shape)}")
-    if reset:
-        estimator.n_features_in_ = flat.shape[1]
-    elif estimator.n_features_in_ != flat.shape[1]:
-        raise ValueError(
-            f"X has {flat.shape[1]} features, but {type(estimator).__name__} is "
-            f"expecting {estimator.n_features_in_} features as input"
-        )
-    kept = flat.dtype in (xp.float32, xp.float64)
-    return xp.astype(flat.detach(), flat.dtype if kept else xp.float64, copy=False)
-
-
-def _check_finite(flat: Array) -> None:
-    xp = array_namespace(flat)
-    finite = xp.isfinite(flat)
-    if xp.all(finite):
-        return
-    n_nan = int(xp.sum(xp.astype(xp.isnan(flat), xp.int64)))
-    n_bad = int(xp.sum(xp.astype(~finite, xp.int64)))
-    first = int(xp.argmax(xp.astype(~xp.all(finite, axis=1), xp.int64)))
-    raise ValueError(
-        f"X must be finite, got {n_nan} NaN and {n_bad - n_nan} infinity (inf) entries "
-        f"of {flat.shape[0] * flat.shape[1]}, the first in sample {first}; fill them "
-        "or leave these samples out"
-    )

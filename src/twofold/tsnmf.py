@@ -16,17 +16,19 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._problem import Problem, lowest, read_problem
+from twofold._labels import read_labels
+from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress
 from twofold._samples import (
     SCALES,
+    check_finite,
     divisors,
     from_stack,
+    read_numbers,
     read_samples,
     sample_norms,
     scaled,
@@ -34,8 +36,8 @@ from twofold._samples import (
 from twofold.core.arrays import Array, like, to_numpy
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
-from twofold.core.placement import fitted_sides, place, reconstruction_errors
-from twofold.core.state import Solution
+from twofold.core.placement import fitted_model, place, reconstruction_errors
+from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs, update_centroids
 
 
@@ -61,14 +63,16 @@ class TSNMF(
     n_directions : int, (int, int) or None, default=None
         r, how many directions are kept on each side: one number for both, or the
         left (rows) and the right (columns) one. Each is capped at the size of its
-        side. None stands for 5, or fewer where the larger side is shorter.
+        side. None stands for 4, or for as many as keep 40 entries of a sample
+        where the other side is shorter than 10: 40 directions of a vector.
     energy_weight : float, default=1.0
         lambda_1, how much the directions care for the energy of the samples that
         they keep rather than for what the centroids explain.
-    graph_weight : float, default=0.1
+    graph_weight : float, default=1.0
         lambda_2, how strongly neighbours are drawn to like coefficients.
-    n_neighbors : int, default=5
-        Neighbours that each sample lists in a graph; at most all others.
+    n_neighbors : int or None, default=None
+        Neighbours that each sample lists in a graph; at most all others. None
+        stands for 3, and for 5 with vectors.
     graph : {"heat", "binary", "cosine"}, default="heat"
         Weights of the edges: exp(-distance^2 / mean squared edge length); 1; or
         the cosine between the projected samples, which then also decides who is
@@ -78,22 +82,24 @@ class TSNMF(
         under the directions of most energy, K-means indicators of the samples,
         uniform random numbers, or nonnegative coefficients of shape
         (n, n_clusters). Entries below a thousandth of the largest are lifted to
-        it, since a multiplicative step never leaves zero.
+        it, since a multiplicative step never leaves zero. Their scale matters: the
+        graph term grows with its square. That of the other starts is about 1.
     n_init : int, default=1
         How many starts are run, all in one batch; the one of the lowest objective
         is kept. An array given as ``init`` is run once.
     max_iter : int, default=100
         The most iterations of a run.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
     sample_shape : tuple of int or None, default=None
         (h, w) or (h, w, c) of the samples in the rows of a flat X. None takes
         every row as a vector, a matrix of one column.
-    scale : {"sample", "global"}, default="sample"
+    scale : {"auto", "sample", "global"}, default="auto"
         What the samples are divided by before the fit: each by its own norm, or
         all by one number, so that their root mean square norm is 1. Either way
-        the unit of the pixels does not matter.
+        the unit of the pixels does not matter. "auto" is "global" for vectors,
+        whose lengths tell them apart, and "sample" for all other samples.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts and K-means. None draws a fresh seed each time.
     verbose : int, default=0
@@ -102,7 +108,7 @@ class TSNMF(
     Attributes
     ----------
     labels_ : array of shape (n,)
-        The cluster of each sample.
+        The cluster of each sample; identical samples share one.
     components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
         U, the centroids, of any sign, in the unit of the pixels.
     coefficients_ : array of shape (n, n_clusters)
@@ -147,9 +153,10 @@ class TSNMF(
         "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
         "energy_weight": [Interval(Real, 0, None, closed="left")],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions(set(GRAPHS))],
-        "init": [StrOptions(set(STARTS)), "array-like"],
+        # A sparse matrix is let through to an error that says so.
+        "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -165,15 +172,15 @@ class TSNMF(
         *,
         n_directions: int | tuple[int, int] | None = None,
         energy_weight: float = 1.0,
-        graph_weight: float = 0.1,
-        n_neighbors: int = 5,
+        graph_weight: float = 1.0,
+        n_neighbors: int | None = None,
         graph: str = "heat",
         init: str | ArrayLike = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         sample_shape: tuple[int, ...] | None = None,
-        scale: str = "sample",
+        scale: str = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -232,11 +239,7 @@ class TSNMF(
         list of TSNMF
             A fitted clone for each pair, as if it had been fitted alone.
         """
-        pairs = [(float(energy), float(graph)) for energy, graph in weights]
-        if not pairs:
-            raise ValueError(
-                "weights must be (energy_weight, graph_weight) pairs, got an empty list"
-            )
+        pairs = read_pairs(weights)
         models = [
             clone(self).set_params(energy_weight=energy, graph_weight=graph)
             for energy, graph in pairs
@@ -244,6 +247,7 @@ class TSNMF(
         for model in models:
             model._validate_params()
         problem = read_problem(models[0], X)
+        check_weights(pairs, problem.samples)
         seen = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
         with FitProgress(self, X) as progress:
             batches = problem.solve(pairs, progress)
@@ -253,7 +257,7 @@ class TSNMF(
         return models
 
     def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
-        """Lines 9 and 10 of Algorithm 1 for the run of the lowest objective."""
+        """Lines 9 and 10 of Algorithm 1 on the run of the lowest objective."""
         best = lowest(solutions)
         self.objective_terms_ = dict(best.history)
         self.objective_history_ = self.objective_terms_.pop("total")
@@ -267,31 +271,40 @@ class TSNMF(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        state, samples = best.state, problem.samples
+        coefficients = self._keep_state(problem, best.state)
+        return self._keep_labels(problem, coefficients)
+
+    def _keep_state(self, problem: Problem, state: State) -> Array:
+        """Line 9; returns V in the order of the problem's samples."""
+        samples = problem.samples
         # Anew, since the solver's centroids may be those of compact samples.
         centroids = update_centroids(samples, state.coefficients)
-        self._sides = fitted_sides(samples, centroids, state)
-        coefficients, centroids, lengths = adjust(state.coefficients, centroids)
-        self.coefficients_, centroids = coefficients[0, ...], centroids[0, ...]
+        self._fitted = fitted_model(
+            samples, centroids, state, self.graph_weight, problem.settings
+        )
+        unit, centroids, lengths = adjust(state.coefficients, centroids)
+        coefficients, centroids = unit[0, ...], centroids[0, ...]
         self._lengths = lengths[0, ...]
-        self._typical_norm = problem.typical_norm
+        self._scaling = problem.scale, problem.typical_norm
         self.sample_shape_ = problem.shape
         images = from_stack(centroids, problem.shape)
         self.components_ = problem.typical_norm * images
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
-        errors = reconstruction_errors(samples, self.coefficients_, centroids)
-        self.reconstruction_error_ = errors * problem.divisor
-        return self._set_labels(problem.labels_seed)
+        self.coefficients_ = problem.as_given(coefficients)
+        errors = reconstruction_errors(samples, coefficients, centroids)
+        self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
+        return coefficients
 
-    def _set_labels(self, seed: int) -> "TSNMF":
-        """K-means on V; its centres serve ``predict``."""
-        coefficients = to_numpy(self.coefficients_)
-        kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed)
-        labels = kmeans.fit_predict(coefficients)
-        xp = array_namespace(self.coefficients_)
-        self.labels_ = xp.asarray(labels, device=device(self.coefficients_))
-        self._centers = like(kmeans.cluster_centers_, self.coefficients_)
+    def _keep_labels(self, problem: Problem, coefficients: Array) -> "TSNMF":
+        """Line 10; the centres of K-means serve ``predict``."""
+        labels, centers = read_labels(
+            to_numpy(coefficients), problem.group, self.n_clusters, problem.labels_seed
+        )
+        xp = array_namespace(coefficients)
+        labels = xp.asarray(labels, device=device(coefficients))
+        self.labels_ = problem.as_given(labels)
+        self._centers = like(centers, coefficients)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -321,16 +334,8 @@ class TSNMF(
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
         samples = like(samples, self.components_)
-        divisor = divisors(sample_norms(samples), self.scale, self._typical_norm)
-        placed = place(
-            scaled(samples, divisor),
-            self._sides,
-            self.coefficients_ * self._lengths,
-            self.graph_weight,
-            self.n_neighbors,
-            self.graph,
-        )
-        return placed / self._lengths
+        divisor = divisors(sample_norms(samples), *self._scaling)
+        return place(scaled(samples, divisor), self._fitted) / self._lengths
 
     def predict(self, X: Any) -> Array:
         """The cluster whose K-means centre is nearest to the coefficients of X.
@@ -365,12 +370,13 @@ class TSNMF(
             samples, since their own is not part of the coefficients.
         """
         check_is_fitted(self)
-        coefficients = like(X, self.components_)
+        coefficients = like(read_numbers(X, "X"), self.components_)
         if coefficients.ndim != 2 or coefficients.shape[1] != len(self.components_):
             raise ValueError(
                 f"X must be of shape (m, n_clusters={len(self.components_)}), got "
                 f"{tuple(coefficients.shape)}"
             )
+        check_finite(coefficients, "X")
         flat = self.components_.reshape(len(self.components_), -1)
         return (coefficients @ flat).reshape(-1, *self.sample_shape_)
 

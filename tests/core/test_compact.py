@@ -3,6 +3,7 @@ import problems
 import pytest
 
 from twofold.core.compact import compact, expand
+from twofold.core.grams import both_sides
 from twofold.core.solver import solve
 from twofold.core.state import Settings
 
@@ -14,9 +15,9 @@ from twofold.core.state import Settings
 def test_a_long_side_changes_nothing_but_the_cost(shape, directions):
     samples, start = problems.stack(shape), problems.positive((1, shape[0], 2))
     settings = Settings(directions, n_neighbors=3, max_iter=10, tol=0.0)
-    [plain] = solve(samples, start, [0.3], [0.5], settings)
+    [plain] = solve(samples, both_sides(samples), start, [0.3], [0.5], settings)
     short, bases = compact(samples, directions)
-    [compacted] = solve(short, start, [0.3], [0.5], settings)
+    [compacted] = solve(short, both_sides(short), start, [0.3], [0.5], settings)
     compacted = expand(compacted, bases)
 
     assert short.size < samples.size

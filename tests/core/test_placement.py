@@ -3,11 +3,13 @@ import problems
 import pytest
 from scipy.optimize import nnls
 
+from twofold.core.grams import both_sides
 from twofold.core.graph import GRAPHS
 from twofold.core.placement import (
+    FittedModel,
     FittedSide,
     attraction,
-    fitted_sides,
+    fitted_model,
     nonnegative_quadratic,
     place,
     reconstruction_errors,
@@ -37,19 +39,20 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
     weight = 0.7
     start = problems.positive((1, 30, 3))
-    [solution] = solve(samples, start, [1.0], [weight], settings)
+    [solution] = solve(samples, both_sides(samples), start, [1.0], [weight], settings)
     state = solution.state
-    sides = fitted_sides(samples, state.centroids, state)
-    V, new = state.coefficients[0], problems.stack((4, 1, 6, 5), seed=9)
+    fitted = fitted_model(samples, state.centroids, state, weight, settings)
+    new = problems.stack((4, 1, 6, 5), seed=9)
 
-    placed = place(new, sides, V, weight, 4, kind)
+    placed = place(new, fitted)
 
     P, Q = state.right.projection[0], state.left.projection[0]
     U = state.centroids[0]
     features = [(new.swapaxes(-1, -2) @ Q).reshape(4, -1), (new @ P).reshape(4, -1)]
     centroids = [(U.swapaxes(-1, -2) @ Q).reshape(3, -1), (U @ P).reshape(3, -1)]
     pulls = [
-        attraction(side, x, V, 4, kind) for side, x in zip(sides, features, strict=True)
+        attraction(fitted, side, x)
+        for side, x in zip(fitted.sides, features, strict=True)
     ]
 
     def cost(v):
@@ -72,7 +75,8 @@ def test_new_samples_are_drawn_to_their_nearest_training_samples(kind):
     trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
     V, bandwidth = problems.positive((20, 3)), 3.7
     side = FittedSide(np.eye(5), trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
-    pull, degree = attraction(side, new, V, 4, kind)
+    fitted = FittedModel((side,), V, 1.0, Settings((1, 1), 4, kind))
+    pull, degree = attraction(fitted, side, new)
     for x, drawn, weight_sum in zip(new, pull, degree[:, 0], strict=True):
         cosines = trained @ x / np.linalg.norm(trained, axis=1) / np.linalg.norm(x)
         squared = np.sum((trained - x) ** 2, axis=1)

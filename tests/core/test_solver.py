@@ -2,6 +2,7 @@ import numpy as np
 import problems
 import pytest
 
+from twofold.core.grams import both_sides
 from twofold.core.solver import solve
 from twofold.core.state import Settings
 
@@ -17,7 +18,7 @@ def samples():
 def run(samples, start, weights, **options):
     energy, graph = zip(*weights, strict=True)
     settings = Settings((2, 3), n_neighbors=4, **options)
-    return solve(samples, start, energy, graph, settings)
+    return solve(samples, both_sides(samples), start, energy, graph, settings)
 
 
 def test_a_batch_of_runs_equals_the_runs_alone(samples):
@@ -66,6 +67,7 @@ def test_progress_sees_every_iteration_and_can_stop_all_runs(samples):
 
     solutions = solve(
         samples,
+        both_sides(samples),
         problems.positive((2, 30, 3)),
         [1.0, 2.0],
         [1.0, 1.0],
@@ -80,16 +82,13 @@ def test_progress_sees_every_iteration_and_can_stop_all_runs(samples):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("place", [0, 1])
-def test_the_largest_weights_are_finite_and_larger_ones_an_error(samples, dtype, place):
+def test_the_largest_weights_are_finite(samples, dtype, place):
     largest = float(np.finfo(dtype).max) ** 0.5
     weights = [1.0, 1.0]
     samples, start = samples.astype(dtype), problems.positive((1, 30, 3)).astype(dtype)
     weights[place] = 0.99 * largest
     [solution] = run(samples, start, [tuple(weights)], max_iter=5)
     assert np.isfinite(solution.history["total"]).all()
-    weights[place] = 10 * largest
-    with pytest.raises(ValueError, match="_weight must be at most"):
-        run(samples, start, [tuple(weights)], max_iter=5)
 
 
 def test_the_samples_are_left_alone(samples):

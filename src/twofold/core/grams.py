@@ -37,6 +37,12 @@ def sample_rows(samples: Array) -> Array:
     return samples.reshape(*outer, channels * height, width)
 
 
+def both_sides(samples: Array) -> tuple[Side, Side]:
+    """The left and the right side of the samples (n, c, h, w)."""
+    left, right = both_ways(samples)
+    return one_side(left), one_side(right)
+
+
 def one_side(samples: Array) -> Side:
     """The side of the samples whose projection acts on their columns."""
     rows = sample_rows(samples)

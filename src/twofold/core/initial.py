@@ -10,25 +10,23 @@ from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import Array, like, positive_or_one, sparse_rows, to_numpy
-from twofold.core.grams import (
-    both_ways,
-    one_side,
-    project,
-    residual_gram,
-    sample_rows,
-)
+from twofold.core.grams import Side, both_ways, sample_rows
 from twofold.core.graph import Graph, neighbor_graph
 from twofold.core.state import Settings
-from twofold.core.updates import update_centroids, update_projection
+from twofold.core.updates import learn_projection, update_centroids
 
 STARTS = ("spectral", "k-means", "random")
 
 _FLOOR = 0.2
 """Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
 
+_SLIVER = 0.1
+"""A connected piece with fewer samples, as part of n / k, is no cluster."""
+
 
 def starts(
     samples: Array,
+    sides: tuple[Side, ...],
     k: int,
     kind: str,
     settings: Settings,
@@ -40,6 +38,8 @@ def starts(
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
+    sides : (left, right)
+        The sides of these samples.
     k : int
         Number of clusters.
     kind : {"spectral", "k-means", "random"}
@@ -56,7 +56,7 @@ def starts(
         return _FLOOR + np.stack(draws)
     points = to_numpy(samples).reshape(n, -1)
     if kind == "spectral":
-        weights = first_adjacency(samples, k, settings, energy_weight)
+        weights = first_adjacency(samples, sides, k, settings, energy_weight)
         if weights is not None:
             points = spectral_embedding(weights, k, seeds[0])
     return np.stack([indicators(_kmeans_labels(points, k, s), k) for s in seeds])
@@ -68,41 +68,45 @@ def indicators(labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def first_adjacency(
-    samples: Array, k: int, settings: Settings, energy_weight: float
+    samples: Array,
+    sides: tuple[Side, ...],
+    k: int,
+    settings: Settings,
+    energy_weight: float,
 ) -> csr_array | None:
     """W_P + W_Q after lines 4 and 5 of Algorithm 1 on a single cluster.
 
     With V a column of ones U is the mean sample, so that the first P minimises the
     spread about the mean less lambda_1 times the energy that it keeps. Neighbours
     are doubled, up to three times, while there are more connected pieces than
-    clusters, which an embedding could only merge at random; None if there still are.
+    clusters, which an embedding could only merge at random, or one far smaller than
+    a cluster, which would become one; None if there still are more than clusters.
     """
-    features = first_features(samples, settings, energy_weight)
+    features = first_features(samples, sides, settings, energy_weight)
     for doublings in range(4):
         n_neighbors = settings.n_neighbors * 2**doublings
         graphs = [neighbor_graph(f, n_neighbors, settings.graph) for f in features]
         weights = sum(map(_adjacency, graphs))
-        if connected_components(weights, directed=False)[0] <= k:
+        n_pieces, piece = connected_components(weights, directed=False)
+        smallest = np.bincount(piece).min()
+        if n_pieces <= k and smallest * k >= _SLIVER * len(piece):
             return weights
-    return None
+    return weights if n_pieces <= k else None
 
 
 def first_features(
-    samples: Array, settings: Settings, energy_weight: float
+    samples: Array, sides: tuple[Side, ...], settings: Settings, energy_weight: float
 ) -> list[Array]:
     """The samples projected by the first Q and by the first P, of one run."""
     one = like(np.ones((1, samples.shape[0], 1)), samples)
     mean = update_centroids(samples, one)
     weight = like([[[energy_weight]]], samples)
-    features = []
-    for view, centroid, r in zip(
-        both_ways(samples), both_ways(mean), settings.n_directions, strict=True
-    ):
-        side = one_side(view)
-        spread = residual_gram(side.gram, one, sample_rows(centroid))
-        projection = update_projection(spread, side.gram, weight, r)
-        features.append(project(side.rows, projection))
-    return features
+    return [
+        learn_projection(side, one, sample_rows(view), weight, r)[1]
+        for side, view, r in zip(
+            sides, both_ways(mean), settings.n_directions, strict=True
+        )
+    ]
 
 
 def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:

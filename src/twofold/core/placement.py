@@ -1,6 +1,5 @@
 """Coefficients of new samples against fitted centroids, projections and neighbours."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
@@ -8,7 +7,7 @@ from array_api_compat import array_namespace, device
 from twofold.core.arrays import Array, nearest, positive_or_one
 from twofold.core.grams import both_ways, project, sample_rows
 from twofold.core.graph import edge_weights, graph_features
-from twofold.core.state import State
+from twofold.core.state import Settings, State
 
 _MAX_SWEEPS = 1000
 
@@ -37,10 +36,34 @@ class FittedSide:
     bandwidth: Array
 
 
-def fitted_sides(
-    samples: Array, centroids: Array, state: State
-) -> tuple[FittedSide, ...]:
-    """Both sides of a run that has ended.
+@dataclass(frozen=True)
+class FittedModel:
+    """What is kept of a run that has ended to place new samples.
+
+    Attributes
+    ----------
+    sides : the left and the right FittedSide
+    coefficients : array of shape (n, k)
+        V of the training samples, before Eq. (adjust).
+    graph_weight : float
+        lambda_2.
+    settings : Settings
+    """
+
+    sides: tuple[FittedSide, ...]
+    coefficients: Array
+    graph_weight: float
+    settings: Settings
+
+
+def fitted_model(
+    samples: Array,
+    centroids: Array,
+    state: State,
+    graph_weight: float,
+    settings: Settings,
+) -> FittedModel:
+    """Keep what places new samples.
 
     Parameters
     ----------
@@ -50,7 +73,7 @@ def fitted_sides(
         Of one run, its projections being those of ``samples``.
     """
     learned = state.left, state.right
-    return tuple(
+    sides = tuple(
         FittedSide(
             projection=side.projection[0, ...],
             features=project(sample_rows(view), side.projection)[0, ...],
@@ -61,20 +84,21 @@ def fitted_sides(
             learned, both_ways(samples), both_ways(centroids), strict=True
         )
     )
+    return FittedModel(sides, state.coefficients[0, ...], graph_weight, settings)
 
 
 def attraction(
-    side: FittedSide, features: Array, coefficients: Array, n_neighbors: int, kind: str
+    fitted: FittedModel, side: FittedSide, features: Array
 ) -> tuple[Array, Array]:
     """sum_l w_l v_l and sum_l w_l over the nearest training samples of new ones.
 
     Parameters
     ----------
+    fitted : FittedModel
     side : FittedSide
+        The one of its sides that is meant.
     features : array of shape (m, d)
         Projected new samples.
-    coefficients : array of shape (n, k)
-        V of the training samples.
 
     Returns
     -------
@@ -82,9 +106,10 @@ def attraction(
     degree : array of shape (m, 1)
     """
     xp = array_namespace(features)
+    kind, coefficients = fitted.settings.graph, fitted.coefficients
     trained = graph_features(side.features, kind)[None, ...]
     asked = graph_features(features, kind)[None, ...]
-    q = min(n_neighbors, trained.shape[1])
+    q = min(fitted.settings.n_neighbors, trained.shape[1])
     squared, neighbors = nearest(trained, q, asked)
     weights = edge_weights(squared[0, ...], kind, side.bandwidth)[..., None]
     flat = xp.take(coefficients, neighbors.reshape(-1), axis=0)
@@ -92,14 +117,7 @@ def attraction(
     return xp.sum(weights * near, axis=1), xp.sum(weights, axis=1)
 
 
-def place(
-    samples: Array,
-    sides: Sequence[FittedSide],
-    coefficients: Array,
-    graph_weight: float,
-    n_neighbors: int,
-    kind: str,
-) -> Array:
+def place(samples: Array, fitted: FittedModel) -> Array:
     """The best coefficients v >= 0 of each new sample, all else being fixed.
 
     They minimise F of Eq. (sub_v) in the rows of the new samples alone,
@@ -110,23 +128,23 @@ def place(
     Parameters
     ----------
     samples : array of shape (m, c, h, w)
-    sides : the left and the right FittedSide
-    coefficients : array of shape (n, k)
-        V of the training samples, before Eq. (adjust).
+    fitted : FittedModel
 
     Returns
     -------
     array of shape (m, k)
+        On the scale of V before Eq. (adjust).
     """
+    weight = fitted.graph_weight
     inner, linear, degree, pulled = 0.0, 0.0, 0.0, 0.0
-    for view, side in zip(both_ways(samples), sides, strict=True):
+    for view, side in zip(both_ways(samples), fitted.sides, strict=True):
         x = project(sample_rows(view), side.projection[None, ...])[0, ...]
-        pull, weight = attraction(side, x, coefficients, n_neighbors, kind)
+        pull, edges = attraction(fitted, side, x)
         inner = inner + side.centroid_features @ side.centroid_features.T
-        linear = linear + x @ side.centroid_features.T + graph_weight * pull
-        degree, pulled = degree + weight, pulled + pull
+        linear = linear + x @ side.centroid_features.T + weight * pull
+        degree, pulled = degree + edges, pulled + pull
     start = pulled / positive_or_one(degree)
-    return nonnegative_quadratic(inner, linear, graph_weight * degree, start)
+    return nonnegative_quadratic(inner, linear, weight * degree, start)
 
 
 def nonnegative_quadratic(

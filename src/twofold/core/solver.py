@@ -8,22 +8,15 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.grams import (
-    Side,
-    both_ways,
-    one_side,
-    project,
-    residual_gram,
-    sample_rows,
-)
+from twofold.core.grams import Side, both_ways, project, residual_gram, sample_rows
 from twofold.core.graph import neighbor_graph
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
 from twofold.core.state import Settings, SideState, Solution, State
 from twofold.core.updates import (
+    learn_projection,
     side_products,
     update_centroids,
     update_coefficients,
-    update_projection,
 )
 
 Progress = Callable[[int, np.ndarray], bool]
@@ -32,6 +25,7 @@ Tree = TypeVar("Tree")
 
 def solve(
     samples: Array,
+    sides: tuple[Side, ...],
     start: Array,
     energy_weight: Array,
     graph_weight: Array,
@@ -43,6 +37,8 @@ def solve(
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
+    sides : (left, right)
+        The sides of these samples.
     start : array of shape (runs, n, k)
         V^0, strictly positive. U^0 follows from it by Eq. (update_u).
     energy_weight, graph_weight : array of shape (runs,)
@@ -56,11 +52,10 @@ def solve(
     -------
     list of Solution, one per run
     """
-    sides = tuple(one_side(view) for view in both_ways(samples))
     energy = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
-    weights = (
-        _checked_weight("energy_weight", energy_weight, start),
-        _checked_weight("graph_weight", graph_weight, start),
+    weights = tuple(
+        like(weight, start).reshape(-1, 1, 1)
+        for weight in (energy_weight, graph_weight)
     )
     factors = start, update_centroids(samples, start)
     going = np.arange(start.shape[0])
@@ -88,7 +83,7 @@ def iterate(
     samples: Array,
     sides: tuple[Side, ...],
     factors: tuple[Array, Array],
-    weights: tuple[Array, Array],
+    weights: tuple[Array, ...],
     settings: Settings,
 ) -> State:
     """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U."""
@@ -100,10 +95,10 @@ def iterate(
     ):
         rows = sample_rows(view)
         # Line 4
-        residual = residual_gram(side.gram, coefficients, rows)
-        projection = update_projection(residual, side.gram, energy_weight, r)
+        projection, features = learn_projection(
+            side, coefficients, rows, energy_weight, r
+        )
         # Line 5
-        features = project(side.rows, projection)
         graph = neighbor_graph(features, settings.n_neighbors, settings.graph)
         states.append(SideState(projection, graph))
         products.append(side_products(features, project(rows, projection), graph))
@@ -114,7 +109,7 @@ def iterate(
 
 
 def objective_terms(
-    sides: tuple[Side, ...], state: State, weights: tuple[Array, Array]
+    sides: tuple[Side, ...], state: State, weights: tuple[Array, ...]
 ) -> np.ndarray:
     """The terms of Eq. (obj) in the order of TERMS: (terms, runs)."""
     residuals, energy, roughness = [], 0.0, 0.0
@@ -152,17 +147,6 @@ def _solutions(
         )
         for i, run in enumerate(runs)
     }
-
-
-def _checked_weight(name: str, weight: Array, start: Array) -> Array:
-    """One weight per run as (runs, 1, 1), if its products cannot overflow."""
-    limit = float(array_namespace(start).finfo(start.dtype).max) ** 0.5
-    if not np.all(np.asarray(weight) <= limit):
-        raise ValueError(
-            f"{name} must be at most {limit:.0e} for samples of {start.dtype}, got "
-            f"{np.max(weight)}"
-        )
-    return like(weight, start).reshape(-1, 1, 1)
 
 
 def _converged(history: list[np.ndarray], allowed: float) -> np.ndarray:

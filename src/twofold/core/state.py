@@ -35,7 +35,7 @@ class Settings:
     n_neighbors: int = 5
     graph: str = "heat"
     max_iter: int = 100
-    tol: float = 1e-3
+    tol: float = 1e-2
 
 
 @dataclass(frozen=True)

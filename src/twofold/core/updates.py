@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, positive_or_one
+from twofold.core.grams import Side, project, residual_gram
 from twofold.core.graph import Graph
 
 
@@ -57,6 +58,37 @@ def update_projection(
     xp = array_namespace(residual)
     _, vectors = xp.linalg.eigh(residual - energy_weight * gram)
     return vectors[..., :n_directions]
+
+
+def learn_projection(
+    side: Side,
+    coefficients: Array,
+    centroid_rows: Array,
+    energy_weight: Array,
+    n_directions: int,
+) -> tuple[Array, Array]:
+    """Line 4 of Algorithm 1 on one side: its projection and the projected samples.
+
+    Parameters
+    ----------
+    side : Side
+    coefficients : array of shape (runs, n, k)
+        V.
+    centroid_rows : array of shape (runs, k, m, d)
+        U, as this side reads it.
+    energy_weight : array of shape (runs, 1, 1)
+        lambda_1.
+    n_directions : int
+        r.
+
+    Returns
+    -------
+    projection : array of shape (runs, d, r)
+    features : array of shape (runs, n, m r)
+    """
+    residual = residual_gram(side.gram, coefficients, centroid_rows)
+    projection = update_projection(residual, side.gram, energy_weight, n_directions)
+    return projection, project(side.rows, projection)
 
 
 def update_coefficients(

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from twofold._labels import read_labels
+
+
+def test_labels_are_those_of_k_means_where_all_samples_differ():
+    V = np.random.default_rng(0).uniform(size=(40, 3))
+    labels, centers = read_labels(V, np.arange(40), 3, seed=5)
+    kmeans = KMeans(3, n_init=10, random_state=5).fit(V)
+    np.testing.assert_array_equal(labels, kmeans.labels_)
+    np.testing.assert_array_equal(centers, kmeans.cluster_centers_)
+
+
+def test_identical_samples_get_one_label():
+    V = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.9], [1.0, 0.1]])
+    labels, _ = read_labels(V, np.array([0, 1, 1, 1]), 2, seed=0)
+    assert labels[1] == labels[2] == labels[3] != labels[0]
+
+
+def test_fewer_clusters_than_asked_for_are_said():
+    V = np.random.default_rng(0).uniform(size=(6, 3))
+    with pytest.warns(ConvergenceWarning, match="found 2 of n_clusters=3 .* only 2 of"):
+        labels, _ = read_labels(V, np.array([0, 0, 0, 1, 1, 1]), 3, seed=0)
+    assert len(set(labels)) == 2
