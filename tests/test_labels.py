@@ -23,5 +23,7 @@ def test_identical_samples_get_one_label():
 def test_fewer_clusters_than_asked_for_are_said():
     V = np.random.default_rng(0).uniform(size=(6, 3))
     with pytest.warns(ConvergenceWarning, match="found 2 of n_clusters=3 .* only 2 of"):
-        labels, _ = read_labels(V, np.array([0, 0, 0, 1, 1, 1]), 3, seed=0)
-    assert len(set(labels)) == 2
+        labels, centers = read_labels(V, np.array([0, 0, 0, 1, 1, 1]), 3, seed=0)
+    assert set(labels) == {0, 1}
+    np.testing.assert_allclose(centers[labels[0]], V[:3].mean(axis=0))
+    np.testing.assert_allclose(centers[labels[5]], V[3:].mean(axis=0))

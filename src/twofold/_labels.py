@@ -25,7 +25,8 @@ def read_labels(
     Returns
     -------
     labels : array of shape (n,)
-    centers : array of shape (k, k)
+    centers : array of shape (found, k)
+        Of the clusters that have samples; there may be fewer than k.
     """
     first = np.flatnonzero(np.diff(group, prepend=-1))
     sums = np.add.reduceat(coefficients, first, axis=0)
@@ -35,12 +36,12 @@ def read_labels(
         # Said below in terms of the samples.
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = kmeans.fit_predict(points)
-    found = len(np.unique(labels))
-    if found < k:
+    found, labels = np.unique(labels, return_inverse=True)
+    if len(found) < k:
         warnings.warn(
-            f"TSNMF found {found} of n_clusters={k} clusters: only {len(first)} of the "
+            f"TSNMF found {len(found)} of n_clusters={k} clusters: only {len(first)} of the "
             f"{len(group)} samples differ, or too many are alike; lower n_clusters",
             ConvergenceWarning,
             stacklevel=6,
         )
-    return labels, kmeans.cluster_centers_
+    return labels, kmeans.cluster_centers_[found]
