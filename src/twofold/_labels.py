@@ -39,8 +39,9 @@ def read_labels(
     found, labels = np.unique(labels, return_inverse=True)
     if len(found) < k:
         warnings.warn(
-            f"TSNMF found {len(found)} of n_clusters={k} clusters: only {len(first)} of the "
-            f"{len(group)} samples differ, or too many are alike; lower n_clusters",
+            f"TSNMF found {len(found)} of n_clusters={k} clusters: only {len(first)} "
+            f"of the {len(group)} samples differ, or too many are alike; lower "
+            "n_clusters",
             ConvergenceWarning,
             stacklevel=6,
         )
