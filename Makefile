@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv; all it takes is Python 3.11 or later.
 PYTHON ?= python3
 VENV := .venv
+# Where measurements find the paper's data.
+DATA ?= $(or $(TWOFOLD_DATA),../shared/data)
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
@@ -44,7 +46,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 defaults: $(READY)
-	$(BIN)/python benchmarks/defaults.py --into docs/defaults.md
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/defaults.py --into docs/defaults.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

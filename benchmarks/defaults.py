@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import real_data
 import sklearn.datasets
 from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 import twofold
-from twofold import TSNMF
-from twofold.metrics import accuracy, nmi
+from twofold import TSNMF, datasets
+from twofold.metrics import clustering_accuracy, nmi
 
 Scores = dict[str, list[dict[str, float]]]
 """For each data set, the scores of every seed."""
@@ -82,7 +81,8 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
         images, target = load(name.removeprefix("flat "))
         return images.reshape(len(images), -1), target
     base, _, part = name.partition("-")
-    images, target = real_data.load(base)
+    data = datasets.load(base, download=False)
+    images, target = data.images, data.target
     kept = np.arange(len(target))
     if part and base == "eyaleb":  # that many random persons
         persons = np.random.RandomState(0).permutation(38)[: int(part)]
@@ -103,7 +103,7 @@ def score(name: str, seed: int, **changes: Any) -> dict[str, float]:
         warnings.simplefilter("ignore")
         labels = model.fit_predict(samples)
     return {
-        "accuracy": accuracy(target, labels),
+        "accuracy": clustering_accuracy(target, labels),
         "NMI": nmi(target, labels),
         "iterations": model.n_iter_,
         "seconds": time.perf_counter() - begin,
@@ -116,7 +116,7 @@ def score_kmeans(name: str, seed: int) -> dict[str, float]:
     samples, target = load(name)
     flat = samples.reshape(len(samples), -1)
     labels = KMeans(len(set(target)), n_init=10, random_state=seed).fit_predict(flat)
-    return {"accuracy": accuracy(target, labels), "NMI": nmi(target, labels)}
+    return {"accuracy": clustering_accuracy(target, labels), "NMI": nmi(target, labels)}
 
 
 def measure(

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from twofold import TSNMF
-from twofold.metrics import accuracy, nmi, purity
+from twofold.metrics import score_all
 
 
 def main(picture: Path) -> None:
@@ -34,8 +34,11 @@ def report(name: str, model: TSNMF | KMeans, X: np.ndarray, target: np.ndarray) 
     begin = time.perf_counter()
     labels = model.fit_predict(X)
     seconds = time.perf_counter() - begin
-    scores = [100 * score(target, labels) for score in (accuracy, nmi, purity)]
-    print(f"{name:8} {scores[0]:8.1f} {scores[1]:6.1f} {scores[2]:7.1f} {seconds:8.1f}")
+    scores = {key: 100 * score for key, score in score_all(target, labels).items()}
+    print(
+        f"{name:8} {scores['accuracy']:8.1f} {scores['nmi']:6.1f} "
+        f"{scores['purity']:7.1f} {seconds:8.1f}"
+    )
 
 
 def draw(model: TSNMF, target: np.ndarray, picture: Path) -> None:

@@ -2,24 +2,26 @@ import itertools
 
 import numpy as np
 import pytest
+import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twofold.metrics import accuracy, nmi, purity
+from twofold.metrics import ari, clustering_accuracy, nmi, purity, score_all
 
 labelings = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30
+    st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=30
 )
 
 
 @given(labelings)
 def test_accuracy_is_the_best_over_all_matchings(pairs):
     target, labels = np.array(pairs).T
-    best = max(
+    best = max(  # four classes to four of five clusters; 4 is the class of none
         np.mean(np.array(order)[labels] == target)
-        for order in itertools.permutations(range(4))
+        for order in itertools.permutations(range(5))
     )
-    assert accuracy(target, labels) == pytest.approx(best)
+    assert clustering_accuracy(target, labels) == pytest.approx(best)
+    assert clustering_accuracy(labels, target) == pytest.approx(best)
 
 
 @given(labelings)
@@ -27,26 +29,97 @@ def test_purity_counts_the_majority_of_each_cluster(pairs):
     target, labels = np.array(pairs).T
     majority = sum(np.bincount(target[labels == c]).max() for c in set(labels))
     assert purity(target, labels) == pytest.approx(majority / len(target))
+    assert purity(target, labels) >= clustering_accuracy(target, labels)
+
+
+def entropy(p):
+    return -np.sum(p[p > 0] * np.log(p[p > 0]))
+
+
+@pytest.mark.parametrize(
+    ("normalization", "mean"),
+    [
+        ("max", max),
+        ("min", min),
+        ("arithmetic", lambda a, b: (a + b) / 2),
+        ("geometric", lambda a, b: np.sqrt(a * b)),
+    ],
+)
+@given(labelings)
+def test_nmi_is_mutual_information_over_a_mean_of_the_entropies(
+    normalization, mean, pairs
+):
+    target, labels = np.array(pairs).T
+    joint = np.zeros((4, 5))
+    np.add.at(joint, (target, labels), 1 / len(target))
+    rows, columns = entropy(joint.sum(axis=1)), entropy(joint.sum(axis=0))
+    information = rows + columns - entropy(joint.ravel())
+    score = nmi(target, labels, normalization=normalization)
+    if max(rows, columns) < 1e-12:
+        assert score == 1
+    elif min(rows, columns) < 1e-12:
+        assert score == 0
+    else:
+        assert score == pytest.approx(information / mean(rows, columns), abs=1e-9)
 
 
 @given(labelings)
-def test_nmi_is_mutual_information_over_the_larger_entropy(pairs):
+def test_ari_is_agreement_of_pairs_beyond_chance(pairs):
     target, labels = np.array(pairs).T
-    joint = np.zeros((4, 4))
-    np.add.at(joint, (target, labels), 1 / len(target))
-    rows, columns = joint.sum(axis=1), joint.sum(axis=0)
-
-    def entropy(p):
-        return -np.sum(p[p > 0] * np.log(p[p > 0]))
-
-    information = entropy(rows) + entropy(columns) - entropy(joint.ravel())
-    larger = max(entropy(rows), entropy(columns))
-    expected = information / larger if larger > 1e-12 else 1.0
-    assert nmi(target, labels) == pytest.approx(expected, abs=1e-9)
+    first, second = np.triu_indices(len(target), k=1)
+    if not len(first):
+        return
+    same, together = target[first] == target[second], labels[first] == labels[second]
+    both, expected = np.sum(same & together), same.sum() * together.mean()
+    largest = (same.sum() + together.sum()) / 2
+    by_hand = 1.0 if largest == expected else (both - expected) / (largest - expected)
+    assert ari(target, labels) == pytest.approx(by_hand)
 
 
-def test_names_of_clusters_do_not_matter():
-    target, labels = ["a", "a", "b", "c"], [7, 7, 3, 5]
-    assert (
-        accuracy(target, labels) == nmi(target, labels) == purity(target, labels) == 1
-    )
+def test_scores_of_a_table_made_by_hand():
+    # Classes a, b, c; clusters 0: a a a b, 1: b b c, 2: c
+    target = list("aaabbbcc")
+    labels = [0, 0, 0, 0, 1, 1, 1, 2]
+    assert clustering_accuracy(target, labels) == 6 / 8
+    assert purity(target, labels) == 6 / 8
+    scores = score_all(target, labels)
+    assert list(scores) == ["accuracy", "nmi", "purity", "ari"]
+    assert scores["accuracy"] == scores["purity"] == 6 / 8
+    assert scores["nmi"] == nmi(target, labels)
+    assert scores["ari"] == sklearn.metrics.adjusted_rand_score(target, labels)
+
+
+@pytest.mark.parametrize("target", [["a", "a", "b", "c"], [0.5, 0.5, -1.0, 7.0]])
+def test_names_of_groups_do_not_matter(target):
+    assert set(score_all(target, [7, 7, 3, 5]).values()) == {1.0}
+
+
+def test_one_group_and_one_each():
+    target = np.repeat([0, 1], 5)
+    assert score_all(target, np.zeros(10))["accuracy"] == 0.5
+    assert nmi(target, np.zeros(10)) == 0
+    apart = score_all(target, np.arange(10))
+    assert apart["accuracy"] == 0.2
+    assert apart["purity"] == 1
+    assert apart["ari"] == 0
+    assert set(score_all([3], [4]).values()) == {1.0}
+
+
+@pytest.mark.parametrize("score", [ari, clustering_accuracy, nmi, purity, score_all])
+@pytest.mark.parametrize(
+    ("target", "labels", "message"),
+    [
+        ([], [], "target must be of shape .* got \\(0,\\)"),
+        ([1, 2], [1], "labels must be as many as target has, 2, got 1"),
+        ([[1], [2]], [1, 2], "target must be of shape .* got \\(2, 1\\)"),
+        ([1, 2], [1, np.nan], "labels must be finite"),
+    ],
+)
+def test_bad_labels(score, target, labels, message):
+    with pytest.raises(ValueError, match=message):
+        score(target, labels)
+
+
+def test_an_unknown_normalization():
+    with pytest.raises(ValueError, match=r"normalization must be one of max, .* 'sum'"):
+        nmi([0, 1], [0, 1], normalization="sum")

@@ -13,13 +13,13 @@ from twofold import TSNMF
 from twofold._order import content_order
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
-from twofold.metrics import accuracy
+from twofold.metrics import clustering_accuracy
 
 # The fit
 
 
 def test_it_finds_the_groups(images, model):
-    assert accuracy(problems.groups(), model.labels_) == 1.0
+    assert clustering_accuracy(problems.groups(), model.labels_) == 1.0
 
 
 def test_the_fitted_arrays_keep_their_promises(images, model):

@@ -1,34 +1,139 @@
-"""Scores of a clustering against known classes, each between 0 and 1."""
+"""Scores of a clustering against known classes."""
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-__all__ = ["accuracy", "nmi", "purity"]
+__all__ = ["ari", "clustering_accuracy", "nmi", "purity", "score_all"]
+
+_NORMALIZATIONS = ("max", "arithmetic", "geometric", "min")
 
 
-def accuracy(target: ArrayLike, labels: ArrayLike) -> float:
+def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
     """Fraction of samples in the right class under the best one-to-one matching.
 
     Parameters
     ----------
     target : array-like of shape (n,)
-        Known classes.
+        Known classes, under any names.
     labels : array-like of shape (n,)
-        Clusters, under any names. Clusters beyond the number of classes match none.
+        Clusters, under any names. Where there are more clusters than classes, or
+        fewer, those left over match none.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
     """
-    counts = contingency_matrix(target, labels)
+    counts = _counts(target, labels)
     matched = linear_sum_assignment(counts, maximize=True)
     return float(counts[matched].sum() / counts.sum())
 
 
-def nmi(target: ArrayLike, labels: ArrayLike) -> float:
-    """Mutual information over the larger of the two entropies."""
-    return float(normalized_mutual_info_score(target, labels, average_method="max"))
+def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> float:
+    """Mutual information of classes and clusters, normalised by their entropies.
+
+    Parameters
+    ----------
+    target, labels : array-like of shape (n,)
+        As for ``clustering_accuracy``.
+    normalization : {"max", "arithmetic", "geometric", "min"}, default="max"
+        The larger entropy, which is what the MATLAB code of this field divides by
+        (Deng Cai's ``MutualInfo``), so that it compares with the paper; the mean of
+        both, which is scikit-learn's default and never lower; their geometric mean;
+        or the smaller one.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 where both have a single group.
+    """
+    if normalization not in _NORMALIZATIONS:
+        raise ValueError(
+            f"normalization must be one of {', '.join(_NORMALIZATIONS)}, got "
+            f"{normalization!r}"
+        )
+    target, labels = _checked(target, labels)
+    score = normalized_mutual_info_score(target, labels, average_method=normalization)
+    return float(score)
 
 
 def purity(target: ArrayLike, labels: ArrayLike) -> float:
-    """Fraction of samples in the most frequent class of their cluster."""
-    counts = contingency_matrix(target, labels)
+    """Fraction of samples in the most frequent class of their cluster.
+
+    Parameters
+    ----------
+    target, labels : array-like of shape (n,)
+        As for ``clustering_accuracy``, which is never higher.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+    """
+    counts = _counts(target, labels)
     return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def ari(target: ArrayLike, labels: ArrayLike) -> float:
+    """Adjusted Rand index: agreement over pairs of samples, beyond chance.
+
+    Parameters
+    ----------
+    target, labels : array-like of shape (n,)
+        As for ``clustering_accuracy``.
+
+    Returns
+    -------
+    float
+        At most 1; about 0 for random labels, and below for worse ones.
+    """
+    return float(adjusted_rand_score(*_checked(target, labels)))
+
+
+def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
+    """All scores by name: ``accuracy``, ``nmi`` (by the larger entropy), ...
+
+    Parameters
+    ----------
+    target, labels : array-like of shape (n,)
+        As for ``clustering_accuracy``.
+
+    Returns
+    -------
+    dict of str to float
+        ``accuracy``, ``nmi``, ``purity`` and ``ari``.
+    """
+    return {
+        "accuracy": clustering_accuracy(target, labels),
+        "nmi": nmi(target, labels),
+        "purity": purity(target, labels),
+        "ari": ari(target, labels),
+    }
+
+
+def _counts(target: ArrayLike, labels: ArrayLike) -> np.ndarray:
+    """How many samples of each class (rows) each cluster (columns) has."""
+    return contingency_matrix(*_checked(target, labels))
+
+
+def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as whole numbers from 0, one for each group."""
+    numbers = []
+    for name, values in (("target", target), ("labels", labels)):
+        array = np.asarray(values)
+        if array.ndim != 1 or array.size == 0:
+            raise ValueError(
+                f"{name} must be of shape (n,) with n of at least 1, got {array.shape}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinity")
+        numbers.append(np.unique(array, return_inverse=True)[1])
+    if len(numbers[0]) != len(numbers[1]):
+        raise ValueError(
+            f"labels must be as many as target has, {len(numbers[0])}, got "
+            f"{len(numbers[1])}"
+        )
+    return numbers[0], numbers[1]

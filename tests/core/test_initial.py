@@ -14,7 +14,7 @@ from twofold.core.initial import (
     starts,
 )
 from twofold.core.state import Settings
-from twofold.metrics import accuracy
+from twofold.metrics import clustering_accuracy
 
 SETTINGS = Settings((3, 3))
 
@@ -41,7 +41,7 @@ def test_random_starts_differ_between_seeds():
 def test_clustered_starts_find_well_separated_groups(kind):
     samples = problems.stack((60, 1, 7, 6)) + 5 * problems.groups()[:, None, None, None]
     labels = start(kind, [0], samples)[0].argmax(axis=1)
-    assert accuracy(problems.groups(), labels) == 1.0
+    assert clustering_accuracy(problems.groups(), labels) == 1.0
 
 
 @pytest.mark.parametrize("kind", STARTS)

@@ -1,0 +1,40 @@
+"""The paper's data sets, synthetic ones, and seeded damage to images."""
+
+from twofold.datasets._corruption import (
+    add_noise,
+    occlude,
+    remove_entries,
+    sample_classes,
+)
+from twofold.datasets._generators import iter_faces, make_faces
+from twofold.datasets._loaders import (
+    NAMES,
+    load,
+    load_digits,
+    load_eyaleb,
+    load_jaffe,
+    load_mnist,
+    load_orl,
+    load_pix,
+    load_semeion,
+    load_yale,
+)
+
+__all__ = [
+    "NAMES",
+    "add_noise",
+    "iter_faces",
+    "load",
+    "load_digits",
+    "load_eyaleb",
+    "load_jaffe",
+    "load_mnist",
+    "load_orl",
+    "load_pix",
+    "load_semeion",
+    "load_yale",
+    "make_faces",
+    "occlude",
+    "remove_entries",
+    "sample_classes",
+]

@@ -1,0 +1,187 @@
+"""Damage to images and random subsets of classes, all seeded."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+RandomState = int | np.random.RandomState
+
+
+def remove_entries(
+    images: ArrayLike,
+    fraction: float,
+    *,
+    fill: float = 0.0,
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Remove the same share of the entries of every image, at random places.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, h, w) or (n, h, w, c)
+        Of colour images, whole pixels are removed.
+    fraction : float
+        Between 0 and 1. Of p pixels, ``round(fraction * p)`` are removed.
+    fill : float, default=0.0
+        What stands in their place, such as 0 or NaN. Images of a dtype that cannot
+        hold it become float64.
+    random_state : int or RandomState, default=0
+
+    Returns
+    -------
+    ndarray of the shape of ``images``, a copy
+    """
+    images = _checked_images(images)
+    _check_share("fraction", fraction)
+    images = _able_to_hold(images, fill)
+    n, h, w = images.shape[:3]
+    count = round(fraction * h * w)
+    draws = _random(random_state).uniform(size=(n, h * w))
+    # The places of the smallest draws are a uniform choice without repetition.
+    removed = np.argpartition(draws, min(count, h * w - 1), axis=1)[:, :count]
+    damaged = images.reshape(n, h * w, -1).copy()
+    np.put_along_axis(damaged, removed[:, :, None], fill, axis=1)
+    return damaged.reshape(images.shape)
+
+
+def occlude(
+    images: ArrayLike,
+    size: float | tuple[int, int],
+    *,
+    fill: float = 0.0,
+    random_state: RandomState = 0,
+) -> np.ndarray:
+    """Cover a rectangle of every image, at a random place.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, h, w) or (n, h, w, c)
+    size : float or (int, int)
+        The share of both sides that is covered, or the rectangle's height and width
+        in pixels.
+    fill : float, default=0.0
+    random_state : int or RandomState, default=0
+
+    Returns
+    -------
+    ndarray of the shape of ``images``, a copy
+    """
+    images = _checked_images(images)
+    n, h, w = images.shape[:3]
+    if isinstance(size, tuple):
+        tall, wide = size
+    else:
+        _check_share("size", size)
+        tall, wide = round(size * h), round(size * w)
+    if not (0 <= tall <= h and 0 <= wide <= w):
+        raise ValueError(f"size={size!r} must fit into images of {h} x {w} pixels")
+    images = _able_to_hold(images, fill)
+    random = _random(random_state)
+    top = random.randint(h - tall + 1, size=n)[:, None, None]
+    left = random.randint(w - wide + 1, size=n)[:, None, None]
+    row, column = np.arange(h)[:, None], np.arange(w)
+    covered = (row >= top) & (row < top + tall) & (column >= left)
+    covered &= column < left + wide
+    damaged = images.copy()
+    damaged[covered] = fill
+    return damaged
+
+
+def add_noise(
+    images: ArrayLike, strength: float, *, random_state: RandomState = 0
+) -> np.ndarray:
+    """Add Gaussian noise to every pixel.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, h, w) or (n, h, w, c)
+    strength : float
+        The noise's standard deviation as a share of the range of all images.
+    random_state : int or RandomState, default=0
+
+    Returns
+    -------
+    ndarray of the shape of ``images``
+        float32 stays; all else becomes float64. Nothing is clipped.
+    """
+    images = _checked_images(images)
+    if not (math.isfinite(strength) and strength >= 0):
+        raise ValueError(f"strength must be at least 0, got {strength!r}")
+    dtype = np.float32 if images.dtype == np.float32 else np.float64
+    images = images.astype(dtype)
+    deviation = strength * float(images.max() - images.min())
+    noise = _random(random_state).normal(scale=deviation, size=images.shape)
+    return images + noise.astype(dtype)
+
+
+def sample_classes(
+    target: ArrayLike, n: int, seed: int, *, per_class: int | None = None
+) -> np.ndarray:
+    """The samples of ``n`` random classes, as in the paper's subsets.
+
+    Parameters
+    ----------
+    target : array-like of shape (n_samples,)
+    n : int
+        How many of the classes; all of them gives all samples.
+    seed : int
+        The same one gives the same classes on every platform.
+    per_class : int or None, default=None
+        How many random samples of each class are kept. None keeps all.
+
+    Returns
+    -------
+    ndarray of int
+        Indices of the samples, in their given order.
+    """
+    target = np.asarray(target)
+    classes, members = np.unique(target, return_inverse=True)
+    if not 1 <= n <= len(classes):
+        raise ValueError(
+            f"n must be between 1 and the number of classes, {len(classes)}, got {n}"
+        )
+    random = np.random.RandomState(seed)
+    chosen = random.permutation(len(classes))[:n]
+    kept = []
+    for label in sorted(chosen):
+        indices = np.flatnonzero(members == label)
+        if per_class is not None:
+            if not 1 <= per_class <= len(indices):
+                raise ValueError(
+                    f"per_class must be between 1 and {len(indices)}, the size of "
+                    f"class {classes[label]}, got {per_class}"
+                )
+            indices = random.permutation(indices)[:per_class]
+        kept.append(indices)
+    return np.sort(np.concatenate(kept))
+
+
+def _random(random_state: RandomState) -> np.random.RandomState:
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    return np.random.RandomState(random_state)
+
+
+def _checked_images(images: ArrayLike) -> np.ndarray:
+    images = np.asarray(images)
+    if images.ndim not in (3, 4) or images.dtype.kind not in "biuf":
+        raise ValueError(
+            "images must be numbers of shape (n, h, w) or (n, h, w, c), got dtype "
+            f"{images.dtype} and shape {images.shape}"
+        )
+    return images
+
+
+def _able_to_hold(images: np.ndarray, fill: float) -> np.ndarray:
+    if images.dtype.kind in "biu":
+        limits = (0, 1) if images.dtype == bool else np.iinfo(images.dtype)
+        low, high = limits if isinstance(limits, tuple) else (limits.min, limits.max)
+        if not (low <= fill <= high and float(fill).is_integer()):
+            return images.astype(np.float64)
+    return images
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 <= share <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {share!r}")

@@ -1,0 +1,110 @@
+"""Find the file of a data set: where the user says, in the cache, or by download."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pooch
+
+from twofold.datasets._catalogue import Entry
+from twofold.datasets._decode import decode
+
+Decoded = tuple[np.ndarray, np.ndarray]
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: the platform's cache folder for twofold."""
+    return Path(pooch.os_cache("twofold"))
+
+
+def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
+    """The images and classes of a data set.
+
+    Looked for at ``path`` if it is given, and nowhere else; otherwise in the folder
+    named by TWOFOLD_DATA, in the cache, and on the web.
+    """
+    if path is not None:
+        path = Path(path)
+        if path.is_file():
+            return decode(path, entry)
+        found = _in_folder(path, entry)
+        if found is None:
+            names = " or ".join(entry.files)
+            raise FileNotFoundError(f"{path}: is no file, and no folder with {names}")
+        return found
+    named = os.environ.get("TWOFOLD_DATA")
+    for folder in [*([Path(named)] if named else []), cache_folder()]:
+        found = _in_folder(folder, entry)
+        if found is not None:
+            return found
+    try:
+        return fetch(entry, cache_folder(), download=download)
+    except OSError as error:
+        raise FileNotFoundError(_missing(entry, str(error))) from None
+
+
+def fetch(
+    entry: Entry, folder: Path, *, download: bool = True, timeout: float = 30.0
+) -> Decoded:
+    """Download a data set into ``folder`` from the first address that serves it.
+
+    A file gets its name only when its content has been recognised, so that nothing
+    half-written or wrong is ever found there. An OSError says why every address
+    failed.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds without a sign of the server after which it is given up.
+    """
+    if not download:
+        raise OSError("download=False")
+    failures: list[str] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for address in entry.addresses:
+        ending = Path(address).suffix
+        name = next(n for n in entry.files if n.endswith(ending))
+        handle, partial = tempfile.mkstemp(dir=folder, prefix="partial-", suffix=ending)
+        os.close(handle)
+        try:
+            _download(address, partial, timeout)
+            decoded = decode(Path(partial), entry)
+            os.replace(partial, folder / name)
+            return decoded
+        except (OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0].replace(partial, "what it sent")
+            failures.append(f"{address}: {reason}")
+        finally:
+            Path(partial).unlink(missing_ok=True)
+    raise OSError("; ".join(failures))
+
+
+def _download(address: str, target: str, timeout: float) -> None:
+    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
+    downloader(address, target, None)
+
+
+def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
+    """Decode the first file of a known name; a wrong one is an error, not skipped."""
+    for name in entry.files:
+        if (folder / name).is_file():
+            return decode(folder / name, entry)
+    return None
+
+
+def _missing(entry: Entry, failure: str) -> str:
+    folder = os.environ.get("TWOFOLD_DATA") or cache_folder()
+    message = f"{entry.title} is not here: "
+    if not entry.addresses:
+        message += (
+            f"it has no open address. Ask its authors for it at {entry.page}, save "
+            f"it as {entry.files[0]}"
+        )
+    else:
+        message += (
+            f"it could not be downloaded ({failure}). Get {entry.files[0]} from "
+            f"{entry.page}"
+        )
+    return f"{message} and put it into {folder}, or give its path"

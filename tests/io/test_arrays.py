@@ -1,0 +1,132 @@
+import pickle
+
+import h5py
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from twofold.io import read_arrays, read_stack
+
+STACK = np.arange(24, dtype=np.uint8).reshape(4, 6)
+
+
+def write_mat73(path, **arrays):
+    """As MATLAB does: axes reversed, behind a header of 512 bytes."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            file[name] = array.T
+    header = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    with path.open("r+b") as file:
+        file.write(header)
+
+
+def write(path):
+    if path.suffix == ".mat":
+        savemat(path, {"fea": STACK, "gnd": np.array([[1, 1, 2, 2]])})
+    elif path.suffix == ".npy":
+        np.save(path, STACK)
+    elif path.suffix == ".npz":
+        np.savez(path, fea=STACK, gnd=[1, 1, 2, 2])
+    else:
+        delimiter = {".csv": ",", ".tsv": "\t", ".txt": " ", ".data": ";"}[path.suffix]
+        np.savetxt(path, STACK, delimiter=delimiter)
+
+
+@pytest.mark.parametrize(
+    "ending", [".mat", ".npy", ".npz", ".csv", ".tsv", ".txt", ".data", ".CSV"]
+)
+def test_stacks_are_read_from_every_container(tmp_path, ending):
+    path = tmp_path / f"stack{ending.lower()}"
+    write(path)
+    path = path.rename(tmp_path / f"stack{ending}")
+    np.testing.assert_array_equal(read_stack(path), STACK)
+    images = read_stack(str(path), sample_shape=(2, 3))
+    np.testing.assert_array_equal(images[1], [[6, 7, 8], [9, 10, 11]])
+    columns_first = read_stack(path, sample_shape=(2, 3), order="F")
+    np.testing.assert_array_equal(columns_first[1], [[6, 8, 10], [7, 9, 11]])
+
+
+def test_matlab_files_of_version_7_3(tmp_path):
+    cube = np.arange(24.0).reshape(2, 3, 4)
+    write_mat73(tmp_path / "new.mat", fea=STACK, cube=cube)
+    arrays = read_arrays(tmp_path / "new.mat")
+    np.testing.assert_array_equal(arrays["fea"], STACK)
+    np.testing.assert_array_equal(arrays["cube"], cube)
+
+
+def test_matlab_7_3_without_h5py_says_what_to_install(tmp_path, monkeypatch):
+    write_mat73(tmp_path / "new.mat", fea=STACK)
+    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    with pytest.raises(ImportError, match=r'pip install "twofold\[mat73\]"'):
+        read_arrays(tmp_path / "new.mat")
+
+
+def test_colour_in_fortran_order(tmp_path):
+    image = np.arange(24).reshape(2, 4, 3)
+    np.save(tmp_path / "a.npy", image.ravel(order="F")[None])
+    stack = read_stack(tmp_path / "a.npy", sample_shape=(2, 4, 3), order="F")
+    np.testing.assert_array_equal(stack[0], image)
+
+
+def test_a_header_is_skipped_and_a_byte_order_mark(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffleft,right\n1,2\n3,4\n", encoding="utf-8")
+    np.testing.assert_array_equal(read_stack(path), [[1, 2], [3, 4]])
+
+
+def test_one_of_several_arrays_is_named(tmp_path):
+    np.savez(tmp_path / "a.npz", a=STACK, b=STACK + 1)
+    with pytest.raises(ValueError, match=r"key must name one .*: a \(4, 6\), b \(4, 6"):
+        read_stack(tmp_path / "a.npz")
+    np.testing.assert_array_equal(read_stack(tmp_path / "a.npz", key="b"), STACK + 1)
+    with pytest.raises(ValueError, match="key='c' is not in"):
+        read_stack(tmp_path / "a.npz", key="c")
+
+
+class Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("a file was unpickled",))
+
+
+def bad_files(folder):
+    trap = np.empty((2, 2), dtype=object)
+    trap[:] = Trap()
+    np.save(folder / "objects.npy", trap, allow_pickle=True)
+    np.savez(folder / "objects.npz", trap)
+    (folder / "pickle.npy").write_bytes(pickle.dumps(Trap()))
+    (folder / "empty.mat").write_bytes(b"")
+    (folder / "noise.mat").write_bytes(b"noise" * 100)
+    savemat(folder / "cut.mat", {"fea": np.arange(10_000.0)})
+    (folder / "cut.mat").write_bytes((folder / "cut.mat").read_bytes()[:5000])
+    savemat(folder / "text.mat", {"name": "no numbers"})
+    np.savez_compressed(folder / "cut.npz", fea=np.arange(10_000))
+    (folder / "cut.npz").write_bytes((folder / "cut.npz").read_bytes()[:500])
+    (folder / "gap.csv").write_text("1,2,3\n4,,6\n")
+    (folder / "ragged.csv").write_text("1,2,3\n4,5\n")
+    (folder / "words.csv").write_text("a,b\nc,d\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "stack.xlsx").write_bytes(b"PK")
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:loadtxt. input contained no data")
+def test_bad_files_are_named_and_never_unpickled(tmp_path):
+    names = bad_files(tmp_path)
+    assert len(names) == 13
+    for name in names:
+        with pytest.raises(ValueError, match=name) as caught:
+            print(name, read_stack(tmp_path / name))
+        assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none.npy: there is no such file"):
+        read_arrays(tmp_path / "none.npy")
+
+
+def test_a_shape_that_does_not_fit(tmp_path):
+    np.save(tmp_path / "a.npy", STACK)
+    with pytest.raises(ValueError, match=r"sample_shape=\(2, 4\) must fit .* \(4, 6\)"):
+        read_stack(tmp_path / "a.npy", sample_shape=(2, 4))
+    with pytest.raises(ValueError, match="order must be 'C' or 'F', got 'K'"):
+        read_stack(tmp_path / "a.npy", order="K")

@@ -1,0 +1,246 @@
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from twofold.io import read_images
+
+RAMP = np.linspace(0, 255, 48).round().astype(np.uint8).reshape(6, 8)
+
+
+def save(path, pixels=RAMP, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path, **options)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, shift in [("b/2.png", 20), ("a/1.png", 0), ("b/1.bmp", 10)]:
+        save(tmp_path / name, np.minimum(RAMP, 200) + np.uint8(shift))
+    save(tmp_path / ".hidden.png")
+    save(tmp_path / ".cache/1.png")
+    return tmp_path
+
+
+def test_a_folder_is_read_in_order_of_its_names(folder):
+    found = read_images(folder, (6, 8))
+    assert [str(p.relative_to(folder)) for p in found.paths] == [
+        "a/1.png",
+        "b/1.bmp",
+        "b/2.png",
+    ]
+    assert found.images.shape == (3, 6, 8)
+    assert found.images.dtype == np.float32
+    expected = np.minimum(RAMP, 200) / 255
+    for image, shift in zip(found.images, (0, 10, 20), strict=True):
+        np.testing.assert_allclose(image, expected + shift / 255, atol=1e-6)
+    assert found.skipped == []
+
+
+def test_folders_are_labels(folder):
+    found = read_images(folder, 4, labels=True)
+    assert found.target_names == ["a", "b"]
+    np.testing.assert_array_equal(found.target, [0, 1, 1])
+    listed = read_images([folder / "b/1.bmp", folder / "a/1.png"], 4, labels=True)
+    assert [listed.target_names[i] for i in listed.target] == ["b", "a"]
+    only = read_images(folder / "b", 4, labels=True)
+    assert only.target_names == ["b"]
+
+
+def test_patterns_lists_and_single_files(folder):
+    assert len(read_images(str(folder / "**/*.png"), 4).paths) == 2
+    assert len(read_images(f"{folder}/b/*", 4).paths) == 2
+    files = [folder / "b/2.png", str(folder / "a/1.png")]
+    assert read_images(files, 4).paths == [folder / "b/2.png", folder / "a/1.png"]
+    assert len(read_images(folder / "a/1.png", 4).images) == 1
+
+
+def test_grey_and_colour(tmp_path):
+    red = np.zeros((4, 4, 3), dtype=np.uint8)
+    red[..., 0] = 255
+    save(tmp_path / "red.png", red)
+    colour = read_images(tmp_path, 2, color=True).images
+    np.testing.assert_allclose(colour, np.broadcast_to([1, 0, 0], (1, 2, 2, 3)))
+    grey = read_images(tmp_path, 2).images
+    np.testing.assert_allclose(grey, 0.299, atol=0.002)  # the luma of red
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_orientation_is_undone(tmp_path, orientation):
+    """Each row is what a camera so turned stores of the same scene."""
+    scene = np.zeros((32, 32), dtype=np.uint8)
+    scene[:16, :] = 200
+    scene[:16, :16] = 255
+    stored = {
+        1: scene,
+        2: scene[:, ::-1],
+        3: scene[::-1, ::-1],
+        4: scene[::-1],
+        5: scene.T,
+        6: np.rot90(scene),
+        7: np.rot90(scene, 2).T,
+        8: np.rot90(scene, -1),
+    }[orientation]
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = save(tmp_path / "a.jpg", np.ascontiguousarray(stored), exif=exif, quality=95)
+    corners = read_images(path, 8).images[0][::7, ::7]
+    np.testing.assert_allclose(corners, [[1, 200 / 255], [0, 0]], atol=0.03)
+
+
+def test_sixteen_bits_keep_their_depth(tmp_path):
+    deep = (RAMP.astype(np.uint16) * 257) // 16  # twelve of the sixteen bits
+    save(tmp_path / "a.png", deep)
+    save(tmp_path / "b.tif", deep)
+    images = read_images(tmp_path, (6, 8)).images
+    for image in images:
+        np.testing.assert_allclose(image, deep / 65535, atol=1e-6)
+    colour = read_images(tmp_path, (6, 8), color=True).images
+    np.testing.assert_array_equal(colour[..., 1], images)
+
+
+def test_float_images(tmp_path):
+    save(tmp_path / "a.tif", RAMP.astype(np.float32) / 255)
+    save(tmp_path / "b.tif", RAMP.astype(np.float32) * 10)
+    for image in read_images(tmp_path, (6, 8)).images:
+        np.testing.assert_allclose(image, RAMP / 255, atol=1e-6)
+
+
+def test_palettes_alpha_and_bits(tmp_path):
+    transparent = np.zeros((4, 4, 4), dtype=np.uint8)  # black that is not seen
+    transparent[:, 2:, 3] = 255
+    save(tmp_path / "alpha.png", transparent)
+    Image.fromarray(transparent).convert("LA").save(tmp_path / "grey-alpha.png")
+    palette = Image.new("P", (4, 4), 0)
+    palette.putpalette([255, 255, 255, 0, 0, 0])
+    palette.paste(1, (2, 0, 4, 4))
+    palette.save(tmp_path / "palette.gif")
+    palette.save(tmp_path / "palette-hole.png", transparency=0)
+    bits = Image.fromarray(np.tile([True, True, False, False], (4, 1)))
+    bits.save(tmp_path / "bits.png")
+    cmyk = Image.fromarray(transparent[..., :3]).convert("CMYK")
+    cmyk.paste((0, 0, 0, 0), (0, 0, 2, 4))
+    cmyk.save(tmp_path / "cmyk.tif")
+    found = read_images(tmp_path, 4)
+    assert len(found.paths) == 6
+    for path, image in zip(found.paths, found.images, strict=True):
+        expected = np.tile([1, 1, 0, 0], (4, 1))
+        np.testing.assert_array_equal(image, expected, err_msg=str(path))
+
+
+def test_a_smaller_image_is_the_mean_of_its_parts(tmp_path):
+    """Stripes of one pixel would alias to black or white without."""
+    stripes = np.tile(np.array([0, 255], dtype=np.uint8), (64, 32))
+    save(tmp_path / "a.png", stripes)
+    np.testing.assert_allclose(read_images(tmp_path, 8).images, 0.5, atol=0.02)
+
+
+def test_cropping_keeps_proportions(tmp_path):
+    wide = np.zeros((8, 24), dtype=np.uint8)
+    wide[:, 8:16] = 255
+    save(tmp_path / "a.png", wide)
+    cropped = read_images(tmp_path, 8, fit="crop").images
+    np.testing.assert_array_equal(cropped, np.ones((1, 8, 8)))
+    assert read_images(tmp_path, 8).images.mean() == pytest.approx(1 / 3, abs=0.05)
+
+
+def bomb(width, height):
+    """A PNG of few bytes whose header promises a huge image."""
+
+    def chunk(kind, data):
+        return (
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    data = zlib.compress(b"\x00" * 1000)
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.fixture
+def damaged(folder):
+    buffer = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)
+    Image.fromarray(noise).save(buffer, "JPEG")
+    (folder / "cut.jpg").write_bytes(buffer.getvalue()[:1000])
+    (folder / "empty.png").write_bytes(b"")
+    (folder / "notes.txt").write_text("not an image")
+    (folder / "huge.png").write_bytes(bomb(50_000, 50_000))
+    (folder / "large.png").write_bytes(bomb(3000, 3000))
+    return folder
+
+
+def test_files_that_cannot_be_read_are_listed_with_their_reason(damaged):
+    found = read_images(damaged, 4, max_pixels=1_000_000)
+    assert len(found.images) == len(found.paths) == 3
+    reasons = {path.name: reason for path, reason in found.skipped}
+    assert set(reasons) == {
+        "cut.jpg",
+        "empty.png",
+        "notes.txt",
+        "huge.png",
+        "large.png",
+    }
+    assert "truncated" in reasons["cut.jpg"]
+    assert reasons["empty.png"] == "the file is empty"
+    assert reasons["notes.txt"] == "not an image of a known format"
+    assert "decompression bomb" in reasons["huge.png"]
+    assert reasons["large.png"].endswith("more than max_pixels=1000000")
+    alone = read_images(found.paths, 4).images
+    np.testing.assert_array_equal(found.images, alone)
+
+
+def test_or_they_stop_it_all(damaged):
+    with pytest.raises(ValueError, match=r"cut.jpg: .*truncated"):
+        read_images(damaged, 4, on_error="raise", max_pixels=1_000_000)
+
+
+def test_a_file_that_vanished_is_listed(folder):
+    found = read_images([folder / "a/1.png", folder / "gone.png"], 4)
+    assert found.skipped == [(folder / "gone.png", "there is no such file")]
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(FileNotFoundError, match="source must have files, got none"):
+        read_images(tmp_path, 4)
+    with pytest.raises(FileNotFoundError, match=r"source must be a folder.*which does"):
+        read_images(tmp_path / "none", 4)
+    (tmp_path / "notes.txt").write_text("not an image")
+    with pytest.raises(ValueError, match="source must have readable images, got 1 fil"):
+        read_images(tmp_path, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "size must be .* got 0"),
+        ({"size": (4, 4, 3)}, r"size must be .* got \(4, 4, 3\)"),
+        ({"fit": "pad"}, "fit must be one of stretch, crop, got 'pad'"),
+        ({"on_error": "ignore"}, "on_error must be one of skip, raise, got 'ignore'"),
+        ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 or None, got 0"),
+    ],
+)
+def test_bad_options(folder, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_images(folder, **{"size": 4, **options})
+
+
+def test_many_threads_give_the_same(folder):
+    one = read_images(folder, 5, n_jobs=1)
+    many = read_images([*one.paths] * 40, 5, n_jobs=8)
+    np.testing.assert_array_equal(many.images, np.tile(one.images, (40, 1, 1)))
+
+
+def test_a_bar_is_shown_if_asked_for(folder, capsys):
+    read_images(folder, 4)
+    assert capsys.readouterr().err == ""
+    read_images(folder, 4, progress=True)
+    assert "3/3" in capsys.readouterr().err
