@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from twofold import TSNMF
-from twofold._order import content_order
+from twofold._problem import read_problem
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
 from twofold.metrics import clustering_accuracy
@@ -30,9 +30,8 @@ def test_the_fitted_arrays_keep_their_promises(images, model):
     assert U.shape == (3, 7, 6)
     assert (U < 0).any()
     for projection, size in [(model.left_projection_, 7), (model.right_projection_, 6)]:
-        r = {7: 7, 6: 6}[size]  # of so small a side all are kept
-        assert projection.shape == (size, r)
-        np.testing.assert_allclose(projection.T @ projection, np.eye(r), atol=1e-12)
+        assert projection.shape == (size, size)  # of so small a side all are kept
+        np.testing.assert_allclose(projection.T @ projection, np.eye(size), atol=1e-12)
     assert model.labels_.shape == (60,)
     assert set(model.labels_) == {0, 1, 2}
     assert model.n_features_in_ == 42
@@ -94,7 +93,7 @@ def test_restarts_keep_the_lowest_objective(images):
     with pytest.warns(ConvergenceWarning):
         together = TSNMF(3, n_init=6, random_state=3, **options).fit(images)
     lowest = []
-    order, _ = content_order(images.reshape(60, -1))
+    order = read_problem(TSNMF(3), images).order
     for seed in seeds:
         start = np.empty((60, 3))
         start[order] = 0.2 + np.random.RandomState(seed).uniform(size=(60, 3))
@@ -187,6 +186,42 @@ def test_the_unit_of_the_pixels_changes_nothing(images, scale, factor):
     )
 
 
+def vectors():
+    return load_digits().data[:300], 10
+
+
+def narrow():
+    return np.random.default_rng(0).uniform(size=(100, 2, 50)), 3
+
+
+def centred():
+    images = load_digits().images[:300]
+    return images - images.mean(axis=0), 10
+
+
+@pytest.mark.parametrize("scale", ["auto", "global"])
+@pytest.mark.parametrize("samples", [vectors, narrow, centred])
+def test_rounding_decides_no_direction(samples, scale):
+    """At energy_weight=1 most eigenvalues of these are zero, but for rounding."""
+    X, k = samples()
+    plain = TSNMF(k, scale=scale, random_state=0).fit(X)
+    for factor in (255, 1 / 3.7):
+        other = TSNMF(k, scale=scale, random_state=0).fit(factor * X)
+        np.testing.assert_array_equal(plain.labels_, other.labels_)
+        np.testing.assert_allclose(
+            plain.objective_history_, other.objective_history_, rtol=1e-6
+        )
+
+
+def test_images_that_differ_in_brightness_alone_are_identical(images):
+    same = images[:1] * np.linspace(1, 9, 20)[:, None, None]
+    with pytest.warns(ConvergenceWarning, match="found 1 of n_clusters=3 clusters"):
+        model = TSNMF(3, random_state=0).fit(same)
+    np.testing.assert_array_equal(model.labels_, np.zeros(20))
+    np.testing.assert_array_equal(model.predict(255 * same), model.labels_)
+    assert len(set(TSNMF(3, scale="global", random_state=0).fit_predict(same))) == 3
+
+
 # New samples
 
 
@@ -220,7 +255,7 @@ def test_coefficients_solve_the_nonnegative_least_squares_problem(scale, graph_w
 
 def test_the_labels_are_those_of_k_means_on_the_unit_columns(images, model):
     seed = np.random.RandomState(0).randint(2**31 - 1, size=2)[-1]
-    order, _ = content_order(images.reshape(60, -1))
+    order = read_problem(TSNMF(3), images).order
     kmeans = KMeans(3, n_init=10, random_state=seed).fit(model.coefficients_[order])
     np.testing.assert_array_equal(model.labels_[order], kmeans.labels_)
 
@@ -246,8 +281,14 @@ def test_new_samples_of_another_dtype_are_placed_alike(dtype):
     model = TSNMF(3, random_state=0).fit(images.astype(np.float32))
     placed = model.transform(images.astype(dtype))
     assert placed.dtype == np.float32
-    np.testing.assert_allclose(placed, model.transform(images.astype(np.float32)))
+    expected = model.transform(images.astype(np.float32))
+    np.testing.assert_allclose(placed, expected, rtol=1e-5)  # of single precision
     assert model.predict(images.astype(dtype)).dtype == model.labels_.dtype
+
+
+def test_tiny_samples_are_placed_by_a_model_of_single_precision(images):
+    model = TSNMF(3, random_state=0).fit(images.astype(np.float32))
+    np.testing.assert_array_equal(model.predict(1e-60 * images), model.labels_)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -1,4 +1,4 @@
-"""Line 10 of Algorithm 1: the labels that K-means reads off V."""
+"""The end of line 9 of Algorithm 1: the labels that K-means reads off V."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 def read_labels(
     coefficients: np.ndarray, group: np.ndarray, k: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """K-means on the rows of V, identical samples sharing the mean of theirs.
 
     Parameters
@@ -25,8 +25,7 @@ def read_labels(
     Returns
     -------
     labels : array of shape (n,)
-    centers : array of shape (found, k)
-        Of the clusters that have samples; there may be fewer than k.
+        0, 1, ..., of the clusters that have samples; there may be fewer than k.
     """
     first = np.flatnonzero(np.diff(group, prepend=-1))
     sums = np.add.reduceat(coefficients, first, axis=0)
@@ -45,4 +44,10 @@ def read_labels(
             ConvergenceWarning,
             stacklevel=6,
         )
-    return labels, kmeans.cluster_centers_[found]
+    return labels
+
+
+def cluster_means(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean row (found, k) of each label, 0, 1, ..., all of which occur."""
+    members = np.eye(labels.max() + 1, dtype=rows.dtype)[labels]
+    return members.T @ rows / members.sum(axis=0)[:, None]

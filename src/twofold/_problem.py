@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils import check_random_state
 
 from twofold._order import content_order
@@ -21,9 +21,9 @@ from twofold._samples import (
     typical_norm,
 )
 from twofold.core import initial
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import Array, like, positive_or_one, take, to_numpy
 from twofold.core.compact import compact, expand
-from twofold.core.grams import both_sides
+from twofold.core.grams import Side, both_sides
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
 
@@ -89,14 +89,8 @@ class Problem:
         samples, bases = compact(self.samples, self.settings.n_directions)
         sides = both_sides(samples)
 
-        def starts(energy_weight: float) -> np.ndarray:  # (runs, n, k)
-            if not isinstance(self.init, str):
-                return self.init[None]
-            problem = samples, sides, self.n_clusters, self.init, self.settings
-            return initial.starts(*problem, energy_weight, self.seeds)
-
-        by_energy = {energy: starts(energy) for energy, _ in dict.fromkeys(weights)}
-        start = np.concatenate([by_energy[energy] for energy, _ in weights])
+        starts = {e: self.starts(samples, sides, e) for e, _ in dict.fromkeys(weights)}
+        start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
         energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T
         solutions = solve(
@@ -105,9 +99,25 @@ class Problem:
         solutions = [expand(solution, bases) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
 
+    def starts(
+        self, samples: Array, sides: tuple[Side, ...], energy_weight: float
+    ) -> np.ndarray:
+        """V^0 of every run under one lambda_1: (runs, n, k)."""
+        if not isinstance(self.init, str):
+            return self.init[None]
+        return initial.starts(
+            samples,
+            sides,
+            k=self.n_clusters,
+            kind=self.init,
+            settings=self.settings,
+            energy_weight=energy_weight,
+            seeds=self.seeds,
+        )
+
     def as_given(self, array: Array) -> Array:
         """What belongs to the samples, back in the order in which they were given."""
-        return _take(array, np.argsort(self.order))
+        return take(array, np.argsort(self.order))
 
 
 def read_problem(estimator: Any, X: Any) -> Problem:
@@ -123,21 +133,13 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     init = estimator.init
     if not isinstance(init, str):
         init = _given_start(init, (n, k), samples)
-    kind = "vectors" if are_vectors(samples) else "matrices"
-    settings = Settings(
-        n_directions=_directions(estimator.n_directions, samples.shape[1:]),
-        n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
-        graph=estimator.graph,
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
-    )
-    order, group = content_order(to_numpy(samples).reshape(n, -1))
-    samples = _take(samples, order)
-    norms = sample_norms(samples)
-    typical = typical_norm(norms)
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors tell them apart
-        scale = "global" if kind == "vectors" else "sample"
+        scale = "global" if are_vectors(samples) else "sample"
+    norms = sample_norms(samples)
+    order, group = _order(samples, norms, scale)
+    samples, norms = take(samples, order), take(norms, order)
+    typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
     *seeds, last = _seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
@@ -148,12 +150,36 @@ def read_problem(estimator: Any, X: Any) -> Problem:
         divisor=divisor,
         typical_norm=typical,
         scale=scale,
-        settings=settings,
+        settings=_settings(estimator, samples),
         n_clusters=k,
         init=init if isinstance(init, str) else init[order],
         seeds=seeds,
         labels_seed=last,
     )
+
+
+def _settings(estimator: Any, samples: Array) -> Settings:
+    kind = "vectors" if are_vectors(samples) else "matrices"
+    return Settings(
+        n_directions=_directions(estimator.n_directions, samples.shape[1:]),
+        n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
+        graph=estimator.graph,
+        max_iter=estimator.max_iter,
+        tol=estimator.tol,
+    )
+
+
+def _order(samples: Array, norms: Array, scale: str) -> tuple[np.ndarray, np.ndarray]:
+    """``content_order`` of the samples as the fit sees them, but for rounding."""
+    norms = to_numpy(norms)
+    by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
+    sizes = positive_or_one(norms[by_norm])
+    flat = to_numpy(samples).reshape(len(norms), -1)[by_norm] / sizes[:, None]
+    if scale == "global":
+        flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
+    decimals = 9 if flat.dtype == np.float64 else 5
+    order, group = content_order(np.round(flat, decimals, out=flat))
+    return by_norm[order], group
 
 
 def lowest(solutions: list[Solution]) -> Solution:
@@ -165,6 +191,8 @@ def lowest(solutions: list[Solution]) -> Solution:
 
 def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
     """The (energy_weight, graph_weight) pairs of a sweep, themselves unchecked."""
+    if is_torch_array(weights):
+        weights = weights.tolist()
     try:
         pairs = [(energy, graph) for energy, graph in weights]
     except (TypeError, ValueError):
@@ -193,11 +221,6 @@ def _seeds(random_state: Any, count: int) -> list[int]:
     if random_state is None:  # NumPy's global state stays out of it
         random_state = np.random.RandomState()
     return check_random_state(random_state).randint(2**31 - 1, size=count).tolist()
-
-
-def _take(array: Array, indices: np.ndarray) -> Array:
-    xp = array_namespace(array)
-    return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
 
 
 def _check_counts(estimator: Any) -> None:

@@ -180,7 +180,7 @@ def _as_numpy(values: Any, name: str) -> np.ndarray:
 def _objects_as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
     try:
         return objects.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise type(error)(
             f"{name} must hold numbers, got dtype object: {reason}"

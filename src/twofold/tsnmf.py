@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._labels import read_labels
+from twofold._labels import cluster_means, read_labels
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress
 from twofold._samples import (
@@ -79,7 +79,7 @@ class TSNMF(
         near.
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
-        under the directions of most energy, K-means indicators of the samples,
+        under the directions of a single cluster, K-means indicators of the samples,
         uniform random numbers, or nonnegative coefficients of shape
         (n, n_clusters). Entries below a thousandth of the largest are lifted to
         it, since a multiplicative step never leaves zero. Their scale matters: the
@@ -93,8 +93,8 @@ class TSNMF(
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
     sample_shape : tuple of int or None, default=None
-        (h, w) or (h, w, c) of the samples in the rows of a flat X. None takes
-        every row as a vector, a matrix of one column.
+        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. None
+        takes every row as a vector, a matrix of one column.
     scale : {"auto", "sample", "global"}, default="auto"
         What the samples are divided by before the fit: each by its own norm, or
         all by one number, so that their root mean square norm is 1. Either way
@@ -257,7 +257,7 @@ class TSNMF(
         return models
 
     def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
-        """Lines 9 and 10 of Algorithm 1 on the run of the lowest objective."""
+        """Line 9 of Algorithm 1 on the run of the lowest objective."""
         best = lowest(solutions)
         self.objective_terms_ = dict(best.history)
         self.objective_history_ = self.objective_terms_.pop("total")
@@ -275,7 +275,7 @@ class TSNMF(
         return self._keep_labels(problem, coefficients)
 
     def _keep_state(self, problem: Problem, state: State) -> Array:
-        """Line 9; returns V in the order of the problem's samples."""
+        """Line 9 up to K-means; returns V in the order of the problem's samples."""
         samples = problem.samples
         # Anew, since the solver's centroids may be those of compact samples.
         centroids = update_centroids(samples, state.coefficients)
@@ -297,14 +297,16 @@ class TSNMF(
         return coefficients
 
     def _keep_labels(self, problem: Problem, coefficients: Array) -> "TSNMF":
-        """Line 10; the centres of K-means serve ``predict``."""
-        labels, centers = read_labels(
+        """K-means of line 9, and what ``predict`` compares new samples with."""
+        labels = read_labels(
             to_numpy(coefficients), problem.group, self.n_clusters, problem.labels_seed
         )
+        # The fit ends before V is at its optimum, where new samples are placed.
+        placed = to_numpy(place(problem.samples, self._fitted) / self._lengths)
+        self._centers = like(cluster_means(placed, labels), coefficients)
         xp = array_namespace(coefficients)
         labels = xp.asarray(labels, device=device(coefficients))
         self.labels_ = problem.as_given(labels)
-        self._centers = like(centers, coefficients)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -333,12 +335,15 @@ class TSNMF(
         """``transform`` as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
-        samples = like(samples, self.components_)
         divisor = divisors(sample_norms(samples), *self._scaling)
-        return place(scaled(samples, divisor), self._fitted) / self._lengths
+        # Scaled in their own precision, which may hold more than that of the model.
+        samples = like(scaled(samples, divisor), self.components_)
+        return place(samples, self._fitted) / self._lengths
 
     def predict(self, X: Any) -> Array:
-        """The cluster whose K-means centre is nearest to the coefficients of X.
+        """The cluster whose training samples are on average nearest to those of X.
+
+        Both are compared by their coefficients, as from ``transform``.
 
         Parameters
         ----------

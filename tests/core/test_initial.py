@@ -38,6 +38,14 @@ def test_random_starts_differ_between_seeds():
 
 
 @pytest.mark.parametrize("kind", ["spectral", "k-means"])
+def test_each_clustered_start_has_its_own_seed(kind):
+    """Of noise, K-means finds other clusters with every seed."""
+    noise = np.random.default_rng(0).normal(size=(60, 1, 7, 6))
+    first, second = start(kind, [1, 2], noise, k=12)
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("kind", ["spectral", "k-means"])
 def test_clustered_starts_find_well_separated_groups(kind):
     samples = problems.stack((60, 1, 7, 6)) + 5 * problems.groups()[:, None, None, None]
     labels = start(kind, [0], samples)[0].argmax(axis=1)

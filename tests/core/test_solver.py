@@ -58,6 +58,12 @@ def test_max_iter_bounds_a_run_that_does_not_converge(samples):
     assert len(solution.history["total"]) == 7
 
 
+def test_two_iterations_are_enough_to_stop(samples):
+    [solution] = run(samples, problems.positive((1, 30, 3)), WEIGHTS[1:2], tol=100.0)
+    assert solution.converged
+    assert len(solution.history["total"]) == 2
+
+
 def test_progress_sees_every_iteration_and_can_stop_all_runs(samples):
     seen = []
 

@@ -56,6 +56,29 @@ def test_a_fitted_model_agrees_and_stays_in_torch(init):
     )
 
 
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_equally_near_samples_are_listed_alike(kind):
+    """Of few different pixels many distances tie; copies are at no distance at all."""
+    images = np.random.default_rng(0).integers(0, 2, size=(80, 4, 3)).astype(float)
+    images = np.concatenate([images, images[:30], np.zeros((5, 4, 3))])
+    ours = TSNMF(4, graph=kind, random_state=0).fit(images)
+    theirs = TSNMF(4, graph=kind, random_state=0).fit(torch.asarray(images))
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())
+    np.testing.assert_allclose(
+        ours.objective_history_, theirs.objective_history_, rtol=1e-6
+    )
+
+
+def test_vectors_agree():
+    vectors = problems.images(n=60, h=50, w=1).reshape(60, 50)
+    ours = TSNMF(3, random_state=0).fit(vectors)
+    theirs = TSNMF(3, random_state=0).fit(torch.asarray(vectors))
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())
+    np.testing.assert_allclose(
+        ours.objective_history_, theirs.objective_history_, rtol=1e-6
+    )
+
+
 def test_a_long_side_is_compacted_in_torch_too():
     flat = problems.stack((12, 1, 300, 1)).reshape(12, 300)
     ours = TSNMF(3, random_state=0).fit(flat)

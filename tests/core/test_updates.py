@@ -122,6 +122,24 @@ def test_no_orthonormal_matrix_beats_the_projection(energy_weight):
     assert cost(P) < min(cost(other) for other in others + near)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ties_are_decided_by_energy(dtype):
+    """Two eigenvalues are below the tie and one is above; three of the tied fit in."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(9, 9)))[0]
+    gram = (basis * [9, 1, 2, 7, 5, 3, 8, 6, 4]) @ basis.T
+    levels = np.array([-5, -3, 0, 0, 0, 0, 0, 0, 2.0])
+    residual = (basis * levels) @ basis.T + gram  # so that levels are left
+    noise = rng.normal(size=(2, 9, 9)) * np.finfo(dtype).eps
+    residual = (residual + noise + noise.swapaxes(1, 2)).astype(dtype)
+    P = update_projection(residual, gram.astype(dtype), np.ones((2, 1, 1), dtype), 5)
+    chosen = basis[:, [0, 1, 6, 3, 7]]  # of the tied, those of energy 8, 7 and 6
+    for run in P:
+        np.testing.assert_allclose(
+            run @ run.T, chosen @ chosen.T, atol=1e4 * np.finfo(dtype).eps
+        )
+
+
 def test_centroids_are_the_least_squares_solution():
     samples, V = problems.stack((30, 2, 4, 5)), problems.positive((30, 4))
     expected = np.linalg.lstsq(V, samples.reshape(30, -1), rcond=None)[0]

@@ -18,6 +18,9 @@ Array: TypeAlias = Any
 _BLOCK_ENTRIES = 2**24
 """How many distances PyTorch's neighbour search holds at once."""
 
+_SPARE = 8
+"""Candidates beyond the neighbours asked for, to see who ties with the last."""
+
 
 def to_numpy(array: Array) -> np.ndarray:
     """A NumPy view or copy of an array on any device."""
@@ -34,10 +37,18 @@ def like(values: Any, template: Array) -> Array:
     return xp.asarray(values, dtype=template.dtype, device=device(template))
 
 
+def take(array: Array, indices: Any) -> Array:
+    """The given rows of an array, in a copy."""
+    xp = array_namespace(array)
+    return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
+
+
 def nearest(
     features: Array, n_neighbors: int, queries: Array | None = None
 ) -> tuple[Array, Array]:
     """Exact Euclidean nearest neighbours in every run.
+
+    Of samples that are equally near, but for rounding, the first ones are listed.
 
     Parameters
     ----------
@@ -53,22 +64,48 @@ def nearest(
     neighbors : integer array of shape (runs, m, n_neighbors)
         Nearest first.
     """
-    if not is_numpy_array(features):
-        return _nearest_torch(features, n_neighbors, queries)
+    n = features.shape[1]
+    count = min(n_neighbors + _SPARE, n if queries is not None else n - 1)
+    search = _nearest_numpy if is_numpy_array(features) else _nearest_torch
+    squared, neighbors = search(features, count, queries)
+    chosen = _first_of_ties(squared, neighbors, features)[..., :n_neighbors]
+    return _gather(squared, chosen), _gather(neighbors, chosen)
+
+
+def _first_of_ties(squared: Array, neighbors: Array, features: Array) -> Array:
+    """Places of the candidates by distance, and by their own place where it ties."""
+    xp = array_namespace(squared)
+    lengths = xp.sum(features**2, axis=-1)
+    rounding = 100 * xp.finfo(squared.dtype).eps * xp.max(lengths, axis=1)
+    farther = squared[..., 1:] - squared[..., :-1] > rounding[:, None, None]
+    level = xp.cumulative_sum(xp.astype(farther, xp.int64), axis=-1)
+    level = xp.concat([xp.zeros_like(neighbors[..., :1]), level], axis=-1)
+    return xp.argsort(level * features.shape[1] + neighbors, axis=-1)
+
+
+def _gather(array: Array, places: Array) -> Array:
+    """``array[..., places]`` along the last axis."""
+    if is_numpy_array(array):
+        return np.take_along_axis(array, places, axis=-1)
+    return array.gather(-1, places)
+
+
+def _nearest_numpy(
+    features: np.ndarray, count: int, queries: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     distances, neighbors = [], []
     for run, points in enumerate(features):
-        search = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute")
-        asked = None if queries is None else queries[run]
-        found = search.fit(points).kneighbors(asked)
+        search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(points)
+        found = search.kneighbors(None if queries is None else queries[run])
         distances.append(found[0].astype(features.dtype, copy=False))
         neighbors.append(found[1])
     return np.stack(distances) ** 2, np.stack(neighbors)
 
 
 def _nearest_torch(
-    features: Array, n_neighbors: int, queries: Array | None
+    features: Array, count: int, queries: Array | None
 ) -> tuple[Array, Array]:
-    """``nearest`` by blocks of queries, so that no n x n array is ever held."""
+    """By blocks of queries, so that no n x n array is ever held."""
     xp = array_namespace(features)
     runs, n, _ = features.shape
     asked = features if queries is None else queries
@@ -81,7 +118,7 @@ def _nearest_torch(
         if queries is None:
             own = xp.arange(block.shape[1], device=device(features))
             squared[:, own, own + begin] = xp.inf
-        found = squared.topk(n_neighbors, dim=-1, largest=False)
+        found = squared.topk(count, dim=-1, largest=False)
         distances.append(found.values)
         neighbors.append(found.indices)
     # Rounding leaves distances of duplicates slightly below zero.

@@ -76,14 +76,16 @@ def graph_features(features: Array, kind: str) -> Array:
         return features
     xp = array_namespace(features)
     norms = xp.linalg.vector_norm(features, axis=-1, keepdims=True)
-    return features / positive_or_one(norms)
+    # One more axis keeps zeros at a right angle to all but their like.
+    zero = xp.astype(norms == 0, features.dtype)
+    return xp.concat([features / positive_or_one(norms), zero], axis=-1)
 
 
 def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array:
     """Weights of edges of the given squared length between graph features."""
     xp = array_namespace(squared_distances)
     if kind == "heat":
-        # A bandwidth of zero means that all listed neighbours are duplicates.
+        # It is zero where all neighbours are duplicates; a new sample meets 1 there.
         return xp.exp(-squared_distances / positive_or_one(bandwidth))
     if kind == "cosine":
         return xp.clip(1 - squared_distances / 2, min=0.0)

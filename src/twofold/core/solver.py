@@ -5,9 +5,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import Array, like, take, to_numpy
 from twofold.core.grams import Side, both_ways, project, residual_gram, sample_rows
 from twofold.core.graph import neighbor_graph
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
@@ -130,8 +129,7 @@ def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
     if is_dataclass(tree) and not isinstance(tree, type):
         taken = {f.name: take_runs(getattr(tree, f.name), runs) for f in fields(tree)}
         return replace(tree, **taken)
-    xp = array_namespace(tree)
-    return xp.take(tree, xp.asarray(runs, device=device(tree)), axis=0)
+    return take(tree, runs)
 
 
 def _solutions(

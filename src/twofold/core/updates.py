@@ -39,6 +39,10 @@ def update_projection(
 ) -> Array:
     """Eq. (sol_P_pre): P = eig_r(sum_i Lambda_i' Lambda_i - lambda_1 G_P).
 
+    Where eigenvalues tie at the r-th, those directions are taken that keep most
+    energy: with lambda_1 = 1 the matrix has no more than k m eigenvalues other than
+    zero, m being the length of the other side, and rounding must not choose.
+
     Parameters
     ----------
     residual : array of shape (runs, d, d)
@@ -56,8 +60,37 @@ def update_projection(
         Orthonormal columns, of the r smallest eigenvalues.
     """
     xp = array_namespace(residual)
-    _, vectors = xp.linalg.eigh(residual - energy_weight * gram)
+    values, vectors = xp.linalg.eigh(residual - energy_weight * gram)
+    if n_directions < vectors.shape[-1]:
+        above = values - values[..., n_directions - 1 : n_directions]
+        rounding = 100 * xp.finfo(values.dtype).eps * (1 + energy_weight[..., 0])
+        tied = xp.abs(above) <= rounding * xp.linalg.trace(gram)
+        if xp.any(tied[..., n_directions]):
+            vectors = vectors @ _most_energy_first(vectors, gram, above, tied)
     return vectors[..., :n_directions]
+
+
+def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -> Array:
+    """A rotation (runs, d, d) among the tied eigenvectors, all others staying.
+
+    Parameters
+    ----------
+    vectors : array of shape (runs, d, d)
+    gram : array of shape (d, d)
+    above : array of shape (runs, d)
+        By how much their eigenvalues exceed that at which they tie.
+    tied : boolean array of shape (runs, d)
+    """
+    xp = array_namespace(vectors)
+    d = vectors.shape[-1]
+    energy = xp.matrix_transpose(vectors) @ gram @ vectors
+    among = tied[..., :, None] & tied[..., None, :]
+    # The others go below or above any energy, in the order that they have.
+    steps = (1 + xp.arange(d, dtype=above.dtype, device=device(above))) / d
+    places = xp.sign(above) * 3 + steps
+    places = xp.where(tied, xp.zeros_like(places), places) * xp.linalg.trace(gram)
+    own = xp.eye(d, dtype=above.dtype, device=device(above)) * places[..., None, :]
+    return xp.linalg.eigh(xp.where(among, -energy, own))[1]
 
 
 def learn_projection(
