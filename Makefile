@@ -8,13 +8,14 @@ READY := $(VENV)/ready
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check format defaults torch clean
+.PHONY: help demo test lint types check format defaults data torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
 	@echo "make test      lint, types and all tests"
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
+	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"
 
@@ -47,6 +48,9 @@ format: $(READY)
 
 defaults: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/defaults.py --into docs/defaults.md
+
+data: $(READY)
+	$(BIN)/python benchmarks/data.py --into docs/data.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

@@ -79,6 +79,7 @@ def test_importing_twofold_does_not_import_extras():
 
 
 def test_the_python_code_of_the_readme_runs(capsys):
+    """What needs files of the user's stands in blocks of ``py`` instead."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.S)
     assert blocks

@@ -27,9 +27,7 @@ def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
     float
         Between 0 and 1.
     """
-    counts = _counts(target, labels)
-    matched = linear_sum_assignment(counts, maximize=True)
-    return float(counts[matched].sum() / counts.sum())
+    return _matched_share(contingency_matrix(*_checked(target, labels)))
 
 
 def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> float:
@@ -73,8 +71,7 @@ def purity(target: ArrayLike, labels: ArrayLike) -> float:
     float
         Between 0 and 1.
     """
-    counts = _counts(target, labels)
-    return float(counts.max(axis=0).sum() / counts.sum())
+    return _majority_share(contingency_matrix(*_checked(target, labels)))
 
 
 def ari(target: ArrayLike, labels: ArrayLike) -> float:
@@ -106,17 +103,24 @@ def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     dict of str to float
         ``accuracy``, ``nmi``, ``purity`` and ``ari``.
     """
+    target, labels = _checked(target, labels)
+    counts = contingency_matrix(target, labels)
     return {
-        "accuracy": clustering_accuracy(target, labels),
+        "accuracy": _matched_share(counts),
         "nmi": nmi(target, labels),
-        "purity": purity(target, labels),
+        "purity": _majority_share(counts),
         "ari": ari(target, labels),
     }
 
 
-def _counts(target: ArrayLike, labels: ArrayLike) -> np.ndarray:
-    """How many samples of each class (rows) each cluster (columns) has."""
-    return contingency_matrix(*_checked(target, labels))
+def _matched_share(counts: np.ndarray) -> float:
+    """Of the samples counted by class (rows) and cluster (columns)."""
+    matched = linear_sum_assignment(counts, maximize=True)
+    return float(counts[matched].sum() / counts.sum())
+
+
+def _majority_share(counts: np.ndarray) -> float:
+    return float(counts.max(axis=0).sum() / counts.sum())
 
 
 def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
