@@ -52,12 +52,10 @@ def _joined(arrays: dict[str, np.ndarray], entry: Entry) -> dict[str, np.ndarray
         if array.ndim == 2 and array.shape[1] in (f + 1, f + entry.n_classes):
             extra = array.shape[1] - f
             joined |= {
-                f"{name}, first {f}": array[:, :f],
-                f"{name}, rest": array[:, f:],
-            }
-            joined |= {
-                f"{name}, last {f}": array[:, extra:],
-                f"{name}, start": array[:, :extra],
+                f"{name}[:, :{f}]": array[:, :f],
+                f"{name}[:, {f}:]": array[:, f:],
+                f"{name}[:, {extra}:]": array[:, extra:],
+                f"{name}[:, :{extra}]": array[:, :extra],
             }
     return joined
 
@@ -83,14 +81,12 @@ def _as_bytes(array: np.ndarray) -> np.ndarray | None:
     """Pixels as uint8, if they are whole numbers in some usual unit."""
     if array.dtype == np.uint8:
         return array
+    if not (array.min() >= 0 and array.max() <= 255):
+        return None
     for unit in (1, 255, 256):
         scaled = unit * array.astype(np.float64)
         whole = np.round(scaled)
-        if (
-            whole.min() >= 0
-            and whole.max() <= 255
-            and np.allclose(scaled, whole, 0, 0.01)
-        ):
+        if whole.max() <= 255 and np.abs(scaled - whole).max() <= 0.01:
             return whole.astype(np.uint8)
     return None
 
