@@ -100,7 +100,9 @@ def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
     ("given", "kept"),
     [
         ("float32", "float32"),
+        (">f4", "float32"),
         ("float64", "float64"),
+        (">f8", "float64"),
         ("float16", "float64"),
         ("uint8", "float64"),
         ("int64", "float64"),

@@ -147,6 +147,14 @@ def test_transposed_samples_swap_the_projections(images):
     )
 
 
+@pytest.mark.parametrize("init", ["spectral", "random"])
+def test_transposed_images_of_few_different_pixels_get_the_same_labels(init):
+    images = (load_digits().images[:200] > 8).astype(float)
+    upright = TSNMF(10, init=init, random_state=0).fit(images)
+    turned = TSNMF(10, init=init, random_state=0).fit(images.transpose(0, 2, 1))
+    np.testing.assert_array_equal(upright.labels_, turned.labels_)
+
+
 @pytest.mark.parametrize("init", STARTS)
 def test_permuted_samples_permute_the_labels(images, init):
     noise = np.random.default_rng(1).normal(size=images.shape)  # no clear groups
@@ -199,10 +207,18 @@ def centred():
     return images - images.mean(axis=0), 10
 
 
+def bits():
+    return np.random.default_rng(0).integers(0, 2, size=(300, 20)) + 0.0, 4
+
+
+def copies():
+    return np.repeat(np.random.default_rng(1).uniform(size=(20, 6, 5)), 8, axis=0), 4
+
+
 @pytest.mark.parametrize("scale", ["auto", "global"])
-@pytest.mark.parametrize("samples", [vectors, narrow, centred])
-def test_rounding_decides_no_direction(samples, scale):
-    """At energy_weight=1 most eigenvalues of these are zero, but for rounding."""
+@pytest.mark.parametrize("samples", [vectors, narrow, centred, bits, copies])
+def test_rounding_decides_nothing(samples, scale):
+    """Of these, eigenvalues at energy_weight=1 or distances tie, but for rounding."""
     X, k = samples()
     plain = TSNMF(k, scale=scale, random_state=0).fit(X)
     for factor in (255, 1 / 3.7):
@@ -289,6 +305,16 @@ def test_new_samples_of_another_dtype_are_placed_alike(dtype):
 def test_tiny_samples_are_placed_by_a_model_of_single_precision(images):
     model = TSNMF(3, random_state=0).fit(images.astype(np.float32))
     np.testing.assert_array_equal(model.predict(1e-60 * images), model.labels_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_samples_far_larger_than_the_fitted_ones_are_refused(images, dtype):
+    flat = images.reshape(60, -1)
+    model = TSNMF(3, random_state=0).fit(flat.astype(dtype))
+    limit = float(np.finfo(dtype).max) ** 0.25
+    assert np.isfinite(model.transform(0.1 * limit * flat)).all()
+    with pytest.raises(ValueError, match="X must have samples of norms up to"):
+        model.predict(100 * limit * flat)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

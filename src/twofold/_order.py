@@ -6,13 +6,22 @@ _BLOCK = 1024
 """Rows whose keys are made at once, so that they stay in the processor's cache."""
 
 
-def content_order(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def content_order(
+    flat: np.ndarray, turned: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Sort samples (n, f) by what they hold, and tell which of them are identical.
 
     Whatever draws random numbers for samples in this order is indifferent to the
     order in which they came. Their sorted entries decide, and the arrangement of
-    the entries only between samples that hold the same ones: so transposing all
-    samples does not change the order either, nor does their unit.
+    the entries only between samples that hold the same ones.
+
+    Parameters
+    ----------
+    flat : array of shape (n, f)
+    turned : array of shape (n, f) or None
+        The transposed samples, flattened. Each sample is then sorted by the smaller
+        of both, so that transposing all of them does not change the order, but for
+        samples that are transposes of each other.
 
     Returns
     -------
@@ -24,14 +33,17 @@ def content_order(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     keys = _row_keys(flat, sort=True)
     order = np.argsort(keys, kind="stable")
-    run = _group(keys[order])
-    shared = np.flatnonzero(np.bincount(run)[run] > 1)
-    arranged = _row_keys(flat[order[shared]], sort=False)
-    finer = np.argsort(arranged, kind="stable")
-    finer = finer[np.argsort(run[shared][finer], kind="stable")]
-    order[shared] = order[shared][finer]
-    new = np.diff(run, prepend=-1) > 0
-    new[shared] |= np.diff(_group(arranged[finer]), prepend=-1) > 0
+    level = _group(keys[order])
+    shared = np.flatnonzero(np.bincount(level)[level] > 1)  # hold the same entries
+    rows = order[shared]
+    views = [flat[rows], flat[rows] if turned is None else turned[rows]]
+    arranged = np.concatenate([_row_keys(view, sort=False) for view in views])
+    own, other = np.unique(arranged, return_inverse=True)[1].reshape(2, -1)
+    smaller, larger = np.minimum(own, other), np.maximum(own, other)
+    finer = np.lexsort((own, larger, smaller, level[shared]))
+    order[shared] = rows[finer]
+    new = np.diff(level, prepend=-1) > 0
+    new[shared] |= np.diff(own[finer], prepend=-1) != 0
     return order, np.cumsum(new) - 1
 
 

@@ -23,7 +23,7 @@ from twofold._samples import (
 from twofold.core import initial
 from twofold.core.arrays import Array, like, positive_or_one, take, to_numpy
 from twofold.core.compact import compact, expand
-from twofold.core.grams import Side, both_sides
+from twofold.core.grams import Side, both_sides, both_ways
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
 
@@ -174,11 +174,13 @@ def _order(samples: Array, norms: Array, scale: str) -> tuple[np.ndarray, np.nda
     norms = to_numpy(norms)
     by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
     sizes = positive_or_one(norms[by_norm])
-    flat = to_numpy(samples).reshape(len(norms), -1)[by_norm] / sizes[:, None]
-    if scale == "global":
-        flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
-    decimals = 9 if flat.dtype == np.float64 else 5
-    order, group = content_order(np.round(flat, decimals, out=flat))
+    views = []
+    for view in both_ways(to_numpy(samples)):
+        flat = view.reshape(len(norms), -1)[by_norm] / sizes[:, None]
+        if scale == "global":
+            flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
+        views.append(np.round(flat, 9 if flat.dtype == np.float64 else 5))
+    order, group = content_order(views[1], views[0])
     return by_norm[order], group
 
 

@@ -106,6 +106,17 @@ def divisors(norms: Array, scale: str, typical: float) -> Array:
     return typical * array_namespace(norms).ones_like(norms)
 
 
+def check_relative_norms(norms: Array, divisor: Array, dtype: Any) -> None:
+    """Refuse new samples that are too large beside those of the fit for its dtype."""
+    limit = float(np.finfo(dtype).max) ** 0.25
+    largest = float(array_namespace(norms).max(norms / divisor))
+    if largest > limit:
+        raise ValueError(
+            f"X must have samples of norms up to {limit:.0e} times that of the fitted "
+            f"ones, got {largest:.0e}"
+        )
+
+
 def scaled(samples: Array, divisor: Array) -> Array:
     """The samples (n, c, h, w), each divided by its own number."""
     return samples / divisor[:, None, None, None]
@@ -146,8 +157,8 @@ def read_numbers(values: Any, name: str) -> Array:
         raise ValueError(
             f"{name} must hold numbers, got dtype {array.dtype} and shape {array.shape}"
         )
-    keep = array.dtype in (np.float32, np.float64)
-    return np.asarray(array, dtype=array.dtype if keep else np.float64, order="C")
+    single = array.dtype.kind == "f" and array.itemsize == 4  # of any byte order
+    return np.asarray(array, dtype=np.float32 if single else np.float64, order="C")
 
 
 def check_finite(array: Array, name: str) -> None:

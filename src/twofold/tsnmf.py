@@ -26,6 +26,7 @@ from twofold._progress import CallbackSupportMixin, FitProgress
 from twofold._samples import (
     SCALES,
     check_finite,
+    check_relative_norms,
     divisors,
     from_stack,
     read_numbers,
@@ -335,7 +336,9 @@ class TSNMF(
         """``transform`` as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
-        divisor = divisors(sample_norms(samples), *self._scaling)
+        norms = sample_norms(samples)
+        divisor = divisors(norms, *self._scaling)
+        check_relative_norms(norms, divisor, to_numpy(self.components_).dtype)
         # Scaled in their own precision, which may hold more than that of the model.
         samples = like(scaled(samples, divisor), self.components_)
         return place(samples, self._fitted) / self._lengths

@@ -40,8 +40,8 @@ def test_like_keeps_values_and_takes_the_dtype():
 def test_of_equally_near_points_the_first_are_listed(with_queries):
     """Points of a small lattice, turned so that rounding would decide."""
     rng = np.random.default_rng(0)
-    lattice = rng.integers(0, 4, size=(1, 40, 3))
-    asked = rng.integers(0, 4, size=(1, 9, 3)) if with_queries else lattice
+    lattice = rng.integers(0, 3, size=(1, 200, 3))  # up to 40 are equally near
+    asked = rng.integers(0, 3, size=(1, 9, 3)) if with_queries else lattice
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     queries = asked @ turn if with_queries else None
     squared, neighbors = arrays.nearest(lattice @ turn, 4, queries)
@@ -50,7 +50,5 @@ def test_of_equally_near_points_the_first_are_listed(with_queries):
         np.fill_diagonal(exact, 1000)
     for row, found, lengths in zip(exact, neighbors[0], squared[0], strict=True):
         expected = np.argsort(row, kind="stable")[:4]
-        # Eight more candidates than asked for are enough to see all that tie here.
-        assert np.sum(row <= row[expected[-1]]) <= 12
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_allclose(lengths, row[expected], atol=1e-12)

@@ -60,7 +60,7 @@ def test_a_fitted_model_agrees_and_stays_in_torch(init):
 def test_equally_near_samples_are_listed_alike(kind):
     """Of few different pixels many distances tie; copies are at no distance at all."""
     images = np.random.default_rng(0).integers(0, 2, size=(80, 4, 3)).astype(float)
-    images = np.concatenate([images, images[:30], np.zeros((5, 4, 3))])
+    images = np.concatenate([images, *[images[:30]] * 6, np.zeros((5, 4, 3))])
     ours = TSNMF(4, graph=kind, random_state=0).fit(images)
     theirs = TSNMF(4, graph=kind, random_state=0).fit(torch.asarray(images))
     np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())

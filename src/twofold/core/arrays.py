@@ -18,8 +18,8 @@ Array: TypeAlias = Any
 _BLOCK_ENTRIES = 2**24
 """How many distances PyTorch's neighbour search holds at once."""
 
-_SPARE = 8
-"""Candidates beyond the neighbours asked for, to see who ties with the last."""
+_SPARES = (8, 64, 512)
+"""Candidates beyond the neighbours asked for, to see all who tie with the last."""
 
 
 def to_numpy(array: Array) -> np.ndarray:
@@ -48,7 +48,8 @@ def nearest(
 ) -> tuple[Array, Array]:
     """Exact Euclidean nearest neighbours in every run.
 
-    Of samples that are equally near, but for rounding, the first ones are listed.
+    Of samples that are equally near, but for rounding, the first ones are listed, as
+    long as no more than 512 tie. A distance that may be rounding is zero.
 
     Parameters
     ----------
@@ -64,23 +65,30 @@ def nearest(
     neighbors : integer array of shape (runs, m, n_neighbors)
         Nearest first.
     """
+    xp = array_namespace(features)
     n = features.shape[1]
-    count = min(n_neighbors + _SPARE, n if queries is not None else n - 1)
     search = _nearest_numpy if is_numpy_array(features) else _nearest_torch
-    squared, neighbors = search(features, count, queries)
-    chosen = _first_of_ties(squared, neighbors, features)[..., :n_neighbors]
+    lengths = xp.max(xp.sum(features**2, axis=-1), axis=1)[:, None, None]
+    rounding = 100 * xp.finfo(features.dtype).eps * lengths
+    possible = n if queries is not None else n - 1
+    for spare in _SPARES:
+        count = min(n_neighbors + spare, possible)
+        squared, neighbors = search(features, count, queries)
+        level = _levels(squared, rounding)
+        all_seen = xp.all(level[..., n_neighbors - 1] < level[..., -1])
+        if all_seen or count == possible:
+            break
+    chosen = xp.argsort(level * n + neighbors, axis=-1)[..., :n_neighbors]
+    squared = xp.where(squared > rounding, squared, xp.zeros_like(squared))
     return _gather(squared, chosen), _gather(neighbors, chosen)
 
 
-def _first_of_ties(squared: Array, neighbors: Array, features: Array) -> Array:
-    """Places of the candidates by distance, and by their own place where it ties."""
+def _levels(squared: Array, rounding: Array) -> Array:
+    """0, 1, ... for rising numbers (runs, m, q), the same where they differ by less."""
     xp = array_namespace(squared)
-    lengths = xp.sum(features**2, axis=-1)
-    rounding = 100 * xp.finfo(squared.dtype).eps * xp.max(lengths, axis=1)
-    farther = squared[..., 1:] - squared[..., :-1] > rounding[:, None, None]
-    level = xp.cumulative_sum(xp.astype(farther, xp.int64), axis=-1)
-    level = xp.concat([xp.zeros_like(neighbors[..., :1]), level], axis=-1)
-    return xp.argsort(level * features.shape[1] + neighbors, axis=-1)
+    farther = xp.astype(squared[..., 1:] - squared[..., :-1] > rounding, xp.int64)
+    first = xp.zeros_like(squared[..., :1], dtype=xp.int64)
+    return xp.concat([first, xp.cumulative_sum(farther, axis=-1)], axis=-1)
 
 
 def _gather(array: Array, places: Array) -> Array:
