@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
@@ -27,7 +29,7 @@ def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
     float
         Between 0 and 1.
     """
-    return _matched_share(contingency_matrix(*_checked(target, labels)))
+    return _matched_share(_counts(*_checked(target, labels)))
 
 
 def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> float:
@@ -71,7 +73,7 @@ def purity(target: ArrayLike, labels: ArrayLike) -> float:
     float
         Between 0 and 1.
     """
-    return _majority_share(contingency_matrix(*_checked(target, labels)))
+    return _majority_share(_counts(*_checked(target, labels)))
 
 
 def ari(target: ArrayLike, labels: ArrayLike) -> float:
@@ -104,7 +106,7 @@ def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         ``accuracy``, ``nmi``, ``purity`` and ``ari``.
     """
     target, labels = _checked(target, labels)
-    counts = contingency_matrix(target, labels)
+    counts = _counts(target, labels)
     return {
         "accuracy": _matched_share(counts),
         "nmi": nmi(target, labels),
@@ -113,13 +115,41 @@ def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     }
 
 
-def _matched_share(counts: np.ndarray) -> float:
-    """Of the samples counted by class (rows) and cluster (columns)."""
-    matched = linear_sum_assignment(counts, maximize=True)
-    return float(counts[matched].sum() / counts.sum())
+def _counts(target: np.ndarray, labels: np.ndarray) -> csr_array:
+    """How many samples of each class (rows) each cluster (columns) has, sparse."""
+    return csr_array(contingency_matrix(target, labels, sparse=True))
 
 
-def _majority_share(counts: np.ndarray) -> float:
+def _matched_share(counts: csr_array) -> float:
+    """The largest share of samples that a one-to-one matching can cover.
+
+    Classes and clusters that share no sample are never matched, so that each
+    connected part of the table is a problem of its own; where one class or one
+    cluster makes up a part, its largest count is the answer.
+    """
+    n_classes = counts.shape[0]
+    table = counts.tocoo()
+    nodes = table.row, n_classes + table.col
+    size = sum(counts.shape)
+    graph = csr_array((np.ones(table.nnz), nodes), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    rows, columns = (
+        np.bincount(p, minlength=part.max() + 1)
+        for p in (part[:n_classes], part[n_classes:])
+    )
+    simple = (rows == 1) | (columns == 1)
+    edge_part = part[table.row]
+    largest = np.zeros(len(simple))
+    np.maximum.at(largest, edge_part, table.data)
+    covered = largest[simple].sum()
+    for number in np.flatnonzero(~simple):
+        dense = counts[part[:n_classes] == number][:, part[n_classes:] == number]
+        dense = dense.toarray()
+        covered += dense[linear_sum_assignment(dense, maximize=True)].sum()
+    return float(covered / table.data.sum())
+
+
+def _majority_share(counts: csr_array) -> float:
     return float(counts.max(axis=0).sum() / counts.sum())
 
 
@@ -128,6 +158,8 @@ def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarr
     numbers = []
     for name, values in (("target", target), ("labels", labels)):
         array = np.asarray(values)
+        if array.dtype == object and any(value is None for value in array.flat):
+            raise ValueError(f"{name} must have a value for every sample, got None")
         if array.ndim != 1 or array.size == 0:
             raise ValueError(
                 f"{name} must be of shape (n,) with n of at least 1, got {array.shape}"

@@ -51,8 +51,9 @@ def test_a_rectangle_is_covered():
             assert rows.sum() == tall * bool(wide)
             assert (np.diff(np.flatnonzero(rows)) == 1).all()
             assert (np.diff(np.flatnonzero(columns)) == 1).all()
-    places = {tuple(np.argwhere(i)[0]) for i in occlude(IMAGES, (3, 4)) == 0}
-    assert len(places) > 10
+    many = np.ones((500, 9, 7))
+    places = {tuple(np.argwhere(i)[0]) for i in occlude(many, [3, 4]) == 0}
+    assert places == {(row, column) for row in range(7) for column in range(4)}
 
 
 def test_noise_has_the_strength_asked_for():
@@ -62,6 +63,9 @@ def test_noise_has_the_strength_asked_for():
     assert noise.std() == pytest.approx(1, abs=0.02)
     assert noise.mean() == pytest.approx(0, abs=0.02)
     assert add_noise(flat.astype(np.float32), 0.1).dtype == np.float32
+    holes = remove_entries(flat, 0.3, fill=np.nan)
+    noisy = add_noise(holes, 0.1)
+    np.testing.assert_array_equal(np.isnan(noisy), np.isnan(holes))
     np.testing.assert_array_equal(add_noise(IMAGES, 0), IMAGES)
 
 
@@ -100,6 +104,16 @@ def test_as_many_of_each_class():
         np.testing.assert_array_equal(counts, [3] * 6)
         whole = sample_classes(TARGET, 6, seed)
         assert set(kept) <= set(whole)
+    large = np.repeat([0, 1], 100)
+    drawn = [sample_classes(large, 2, seed, per_class=5) for seed in range(2)]
+    assert drawn[0].max() > 110  # not the first ones of each class
+    assert not np.array_equal(*drawn)
+
+
+def test_true_and_false_pixels():
+    bits = IMAGES > 100
+    assert remove_entries(bits, 0.5).dtype == bool
+    assert remove_entries(bits, 0.5, fill=7).max() == 7
 
 
 @pytest.mark.parametrize(
@@ -107,7 +121,9 @@ def test_as_many_of_each_class():
     [
         (lambda: remove_entries(IMAGES, 1.5), "fraction must be between 0 and 1, got"),
         (lambda: remove_entries(IMAGES[0], 0.5), r"images must be .* shape \(9, 7\)"),
-        (lambda: occlude(IMAGES, (10, 2)), r"size=\(10, 2\) must fit .* 9 x 7 pixels"),
+        (lambda: occlude(IMAGES, (10, 2)), r"size must .* 9 x 7, got \(10, 2\)"),
+        (lambda: occlude(IMAGES, (0.5, 0.5)), r"size must .* got \(0.5, 0.5\)"),
+        (lambda: occlude(IMAGES[:0], 0.5), r"images must be .* not empty, .*\(0, 9, 7"),
         (lambda: occlude(IMAGES, -0.1), "size must be between 0 and 1, got -0.1"),
         (lambda: add_noise(IMAGES, -1), "strength must be at least 0, got -1"),
         (

@@ -65,6 +65,12 @@ def test_batches_are_the_whole():
     assert [len(batch) for batch, _ in batches] == [1024, 1024, 452]
     np.testing.assert_array_equal(np.concatenate([b for b, _ in batches]), images)
     np.testing.assert_array_equal(np.concatenate([t for _, t in batches]), target)
+    assert not np.array_equal(images[:1024], images[1024:2048])
+    # Each batch has its own light, also where the classes are the same.
+    first, second = (
+        b[t == 0] - b[t == 0].mean(axis=0, keepdims=True) for b, t in batches[:2]
+    )
+    assert not np.allclose(first[0], second[0])
     other, _ = make_faces(**{**options, "random_state": 5})
     assert not np.array_equal(other, images)
 

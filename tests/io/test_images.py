@@ -1,4 +1,5 @@
 import io
+import os
 import struct
 import zlib
 
@@ -48,12 +49,26 @@ def test_folders_are_labels(folder):
     listed = read_images([folder / "b/1.bmp", folder / "a/1.png"], 4, labels=True)
     assert [listed.target_names[i] for i in listed.target] == ["b", "a"]
     only = read_images(folder / "b", 4, labels=True)
-    assert only.target_names == ["b"]
+    assert only.target_names == ["."]
+
+
+def test_labels_are_paths_and_do_not_depend_on_what_is_readable(tmp_path, monkeypatch):
+    for name in ("c/1.png", "c/c/2.png", "c/d/3.png"):
+        save(tmp_path / name)
+    (tmp_path / "broken.png").write_bytes(b"")
+    assert read_images(tmp_path / "c", 4, labels=True).target_names == [".", "c", "d"]
+    pattern = read_images(str(tmp_path / "**/*.png"), 4, labels=True)
+    assert pattern.target_names == ["c", "c/c", "c/d"]
+    monkeypatch.chdir(tmp_path)
+    mixed = read_images(["c/1.png", tmp_path / "c/d/3.png"], 4, labels=True)
+    assert mixed.target_names == [".", "d"]
 
 
 def test_patterns_lists_and_single_files(folder):
     assert len(read_images(str(folder / "**/*.png"), 4).paths) == 2
-    assert len(read_images(f"{folder}/b/*", 4).paths) == 2
+    in_b = [folder / "b/1.bmp", folder / "b/2.png"]
+    assert read_images(f"{folder}/b/*", 4).paths == in_b
+    assert read_images(f"{folder}/**", 4).paths == [folder / "a/1.png", *in_b]
     files = [folder / "b/2.png", str(folder / "a/1.png")]
     assert read_images(files, 4).paths == [folder / "b/2.png", folder / "a/1.png"]
     assert len(read_images(folder / "a/1.png", 4).images) == 1
@@ -103,11 +118,39 @@ def test_sixteen_bits_keep_their_depth(tmp_path):
     np.testing.assert_array_equal(colour[..., 1], images)
 
 
+@pytest.mark.parametrize("ending", ["png", "tif", "pgm", "jp2"])
+def test_brightness_is_the_same_in_every_format_of_sixteen_bits(tmp_path, ending):
+    for name, value in [("dark", 1000), ("light", 60_000)]:
+        save(tmp_path / f"{name}.{ending}", np.full((6, 8), value, dtype=np.uint16))
+    images = read_images(tmp_path, 4).images
+    np.testing.assert_allclose(images[0], 1000 / 65535, atol=1e-6)
+    np.testing.assert_allclose(images[1], 60_000 / 65535, atol=1e-6)
+
+
 def test_float_images(tmp_path):
     save(tmp_path / "a.tif", RAMP.astype(np.float32) / 255)
-    save(tmp_path / "b.tif", RAMP.astype(np.float32) * 10)
-    for image in read_images(tmp_path, (6, 8)).images:
-        np.testing.assert_allclose(image, RAMP / 255, atol=1e-6)
+    save(tmp_path / "above.tif", RAMP.astype(np.float32))
+    save(tmp_path / "below.tif", RAMP.astype(np.float32) / 255 - 0.5)
+    save(tmp_path / "nan.tif", np.full((6, 8), np.nan, dtype=np.float32))
+    save(tmp_path / "wide.tif", np.full((6, 8), 70_000, dtype=np.int32))
+    found = read_images(tmp_path, (6, 8))
+    np.testing.assert_allclose(found.images, RAMP[None] / 255, atol=1e-6)
+    reasons = {path.name: reason for path, reason in found.skipped}
+    assert len(reasons) == 4
+    assert reasons["nan.tif"] == "its pixels of 32 bits are not between 0 and 1"
+    assert reasons["wide.tif"] == "its pixels of 32 bits are not between 0 and 65535"
+
+
+def test_a_large_jpeg_is_decoded_at_a_fraction_of_its_size(tmp_path):
+    """Its four quarters stay what they are, on all sides of every such fraction."""
+    quarters = np.kron([[250, 150], [100, 0]], np.ones((512, 512))).astype(np.uint8)
+    save(tmp_path / "a.jpg", quarters, quality=95)
+    for size in (16, 64, 100, 600):
+        image = read_images(tmp_path, size).images[0]
+        quarter = size // 4
+        corners = image[quarter :: 2 * quarter, quarter :: 2 * quarter][:2, :2]
+        expected = np.array([[250, 150], [100, 0]]) / 255
+        np.testing.assert_allclose(corners, expected, atol=0.02)
 
 
 def test_palettes_alpha_and_bits(tmp_path):
@@ -119,14 +162,17 @@ def test_palettes_alpha_and_bits(tmp_path):
     palette.putpalette([255, 255, 255, 0, 0, 0])
     palette.paste(1, (2, 0, 4, 4))
     palette.save(tmp_path / "palette.gif")
+    palette.putpalette([9, 9, 9, 0, 0, 0])  # dark where it is seen through
     palette.save(tmp_path / "palette-hole.png", transparency=0)
+    deep = np.tile(np.array([7, 7, 0, 0], dtype=np.uint16), (4, 1))
+    Image.fromarray(deep).save(tmp_path / "deep-hole.png", transparency=7)
     bits = Image.fromarray(np.tile([True, True, False, False], (4, 1)))
     bits.save(tmp_path / "bits.png")
     cmyk = Image.fromarray(transparent[..., :3]).convert("CMYK")
     cmyk.paste((0, 0, 0, 0), (0, 0, 2, 4))
     cmyk.save(tmp_path / "cmyk.tif")
     found = read_images(tmp_path, 4)
-    assert len(found.paths) == 6
+    assert len(found.paths) == 7
     for path, image in zip(found.paths, found.images, strict=True):
         expected = np.tile([1, 1, 0, 0], (4, 1))
         np.testing.assert_array_equal(image, expected, err_msg=str(path))
@@ -204,8 +250,63 @@ def test_or_they_stop_it_all(damaged):
 
 
 def test_a_file_that_vanished_is_listed(folder):
-    found = read_images([folder / "a/1.png", folder / "gone.png"], 4)
-    assert found.skipped == [(folder / "gone.png", "there is no such file")]
+    found = read_images([folder / "a/1.png", folder / "gone.png", folder / "b"], 4)
+    assert found.skipped == [
+        (folder / "gone.png", "there is no such file"),
+        (folder / "b", "not a regular file"),
+    ]
+
+
+def test_links_are_followed_to_files_and_listed_for_folders(folder, tmp_path_factory):
+    elsewhere = save(tmp_path_factory.mktemp("elsewhere") / "1.png")
+    (folder / "a/file.png").symlink_to(elsewhere)
+    (folder / "linked").symlink_to(elsewhere.parent)
+    (folder / "nowhere.png").symlink_to(folder / "gone.png")
+    found = read_images(folder, 4)
+    assert len(found.paths) == 4
+    assert found.skipped == [
+        (folder / "linked", "a link to a folder, not followed"),
+        (folder / "nowhere.png", "not a regular file"),
+    ]
+    pattern = read_images(f"{folder}/**/*.png", 4)
+    assert pattern.skipped == [(folder / "nowhere.png", "not a regular file")]
+    with pytest.raises(ValueError, match="linked: a link to a folder"):
+        read_images(folder, 4, on_error="raise")
+
+
+def test_a_folder_that_may_not_be_seen_is_listed(folder, monkeypatch):
+    scandir = os.scandir
+
+    def closed(path):
+        if str(path).endswith("b"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", closed)
+    found = read_images(folder, 4)
+    assert found.skipped == [(folder / "b", "Permission denied")]
+    with pytest.raises(ValueError, match="Permission denied"):
+        read_images(folder, 4, on_error="raise")
+    with pytest.raises(FileNotFoundError, match="Permission denied"):
+        read_images(folder / "b", 4)
+
+
+def test_names_that_look_like_patterns(tmp_path):
+    path = save(tmp_path / "a[1].png")
+    assert read_images(path, 4).paths == [path]
+
+
+def test_an_error_stops_what_has_not_begun(folder, monkeypatch):
+    begun = []
+
+    def slow(path, *_):
+        begun.append(path)
+        raise OSError("broken")
+
+    monkeypatch.setattr("twofold.io._images.read_image", slow)
+    with pytest.raises(ValueError, match="broken"):
+        read_images([folder / "a/1.png"] * 10_000, 4, n_jobs=2, on_error="raise")
+    assert len(begun) <= 2 * 8 + 2
 
 
 def test_nothing_to_read(tmp_path):
@@ -223,6 +324,7 @@ def test_nothing_to_read(tmp_path):
     [
         ({"size": 0}, "size must be .* got 0"),
         ({"size": (4, 4, 3)}, r"size must be .* got \(4, 4, 3\)"),
+        ({"size": 4.0}, "size must be .* got 4.0"),
         ({"fit": "pad"}, "fit must be one of stretch, crop, got 'pad'"),
         ({"on_error": "ignore"}, "on_error must be one of skip, raise, got 'ignore'"),
         ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 or None, got 0"),
@@ -234,7 +336,7 @@ def test_bad_options(folder, options, message):
 
 
 def test_many_threads_give_the_same(folder):
-    one = read_images(folder, 5, n_jobs=1)
+    one = read_images(folder, np.int64(5), n_jobs=1)
     many = read_images([*one.paths] * 40, 5, n_jobs=8)
     np.testing.assert_array_equal(many.images, np.tile(one.images, (40, 1, 1)))
 

@@ -1,6 +1,7 @@
 """Damage to images and random subsets of classes, all seeded."""
 
 import math
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,13 +70,16 @@ def occlude(
     """
     images = _checked_images(images)
     n, h, w = images.shape[:3]
-    if isinstance(size, tuple):
-        tall, wide = size
-    else:
+    if isinstance(size, int | float):
         _check_share("size", size)
-        tall, wide = round(size * h), round(size * w)
-    if not (0 <= tall <= h and 0 <= wide <= w):
-        raise ValueError(f"size={size!r} must fit into images of {h} x {w} pixels")
+        size = round(size * h), round(size * w)
+    whole = len(size) == 2 and all(isinstance(side, Integral) for side in size)
+    if not (whole and 0 <= size[0] <= h and 0 <= size[1] <= w):
+        raise ValueError(
+            f"size must be a share or a (height, width) in pixels that fits into "
+            f"{h} x {w}, got {size!r}"
+        )
+    tall, wide = size
     images = _able_to_hold(images, fill)
     random = _random(random_state)
     top = random.randint(h - tall + 1, size=n)[:, None, None]
@@ -97,7 +101,8 @@ def add_noise(
     ----------
     images : array-like of shape (n, h, w) or (n, h, w, c)
     strength : float
-        The noise's standard deviation as a share of the range of all images.
+        The noise's standard deviation as a share of the range of all images, in
+        which NaN does not count.
     random_state : int or RandomState, default=0
 
     Returns
@@ -110,7 +115,7 @@ def add_noise(
         raise ValueError(f"strength must be at least 0, got {strength!r}")
     dtype = np.float32 if images.dtype == np.float32 else np.float64
     images = images.astype(dtype)
-    deviation = strength * float(images.max() - images.min())
+    deviation = strength * float(np.nanmax(images) - np.nanmin(images))
     noise = _random(random_state).normal(scale=deviation, size=images.shape)
     return images + noise.astype(dtype)
 
@@ -165,21 +170,20 @@ def _random(random_state: RandomState) -> np.random.RandomState:
 
 def _checked_images(images: ArrayLike) -> np.ndarray:
     images = np.asarray(images)
-    if images.ndim not in (3, 4) or images.dtype.kind not in "biuf":
+    if images.ndim not in (3, 4) or images.dtype.kind not in "biuf" or not images.size:
         raise ValueError(
-            "images must be numbers of shape (n, h, w) or (n, h, w, c), got dtype "
-            f"{images.dtype} and shape {images.shape}"
+            "images must be numbers of shape (n, h, w) or (n, h, w, c), not empty, got "
+            f"dtype {images.dtype} and shape {images.shape}"
         )
     return images
 
 
 def _able_to_hold(images: np.ndarray, fill: float) -> np.ndarray:
-    if images.dtype.kind in "biu":
-        limits = (0, 1) if images.dtype == bool else np.iinfo(images.dtype)
-        low, high = limits if isinstance(limits, tuple) else (limits.min, limits.max)
-        if not (low <= fill <= high and float(fill).is_integer()):
-            return images.astype(np.float64)
-    return images
+    with np.errstate(invalid="ignore", over="ignore"):
+        held = np.asarray(fill, dtype=np.float64).astype(images.dtype)
+    if held == fill or (np.isnan(fill) and images.dtype.kind == "f"):
+        return images
+    return images.astype(np.float64)
 
 
 def _check_share(name: str, share: float) -> None:

@@ -37,7 +37,7 @@ def make_faces(
     illumination : float, default=3.0
         The norm of the light over that of a class's pattern, as a root mean square.
     occlusion : float, default=0.0
-        The share of both sides that is covered with black, at a random place.
+        The share of both sides that is covered with zeros, at a random place.
     noise : float, default=0.1
         The standard deviation of a pixel's noise over that of the pattern of a class.
     random_state : int, default=0
@@ -46,7 +46,8 @@ def make_faces(
     -------
     images : float32 array of shape (n_samples, *shape)
     target : int64 array of shape (n_samples,)
-        Classes in random order, as equal in number as can be.
+        Classes in random order, as equal in number as can be; of more than 1,024
+        classes each batch has 1,024.
     """
     batches = iter_faces(
         n_samples,

@@ -20,7 +20,7 @@ def load(name: str, path: str | Path | None = None, *, download: bool = True) ->
     path : str, Path or None, default=None
         Its file, or a folder that has it. None looks in the folder named by the
         environment variable TWOFOLD_DATA, then in the platform's cache folder, then
-        on the web.
+        on the web. The digits come with scikit-learn and need none of this.
     download : bool, default=True
         Whether it may be downloaded into the cache folder.
 
@@ -87,5 +87,10 @@ def load_digits() -> Bunch:
         images=digits.images,
         target=digits.target,
         target_names=[str(name) for name in digits.target_names],
-        DESCR=digits.DESCR,
+        DESCR=(
+            f"{digits.DESCR}\nCite: E. Alpaydin, C. Kaynak. Optical Recognition of "
+            "Handwritten Digits. UCI Machine Learning Repository, "
+            "doi 10.24432/C50P49.\n"
+            "Licence: CC BY 4.0\n"
+        ),
     )

@@ -26,7 +26,7 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
     named by TWOFOLD_DATA, in the cache, and on the web.
     """
     if path is not None:
-        path = Path(path)
+        path = Path(path).expanduser()
         if path.is_file():
             return decode(path, entry)
         found = _in_folder(path, entry)
@@ -35,19 +35,20 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
             raise FileNotFoundError(f"{path}: is no file, and no folder with {names}")
         return found
     named = os.environ.get("TWOFOLD_DATA")
-    for folder in [*([Path(named)] if named else []), cache_folder()]:
+    for folder in [*([Path(named).expanduser()] if named else []), cache_folder()]:
         found = _in_folder(folder, entry)
         if found is not None:
             return found
-    try:
-        return fetch(entry, cache_folder(), download=download)
-    except OSError as error:
-        raise FileNotFoundError(_missing(entry, str(error))) from None
+    reason = "download=False"
+    if download and entry.addresses:
+        try:
+            return fetch(entry, cache_folder())
+        except OSError as error:
+            reason = str(error)
+    raise FileNotFoundError(_missing(entry, reason))
 
 
-def fetch(
-    entry: Entry, folder: Path, *, download: bool = True, timeout: float = 30.0
-) -> Decoded:
+def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
     """Download a data set into ``folder`` from the first address that serves it.
 
     A file gets its name only when its content has been recognised, so that nothing
@@ -59,8 +60,6 @@ def fetch(
     timeout : float
         Seconds without a sign of the server after which it is given up.
     """
-    if not download:
-        raise OSError("download=False")
     failures: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
     for address in entry.addresses:
@@ -95,7 +94,8 @@ def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
 
 
 def _missing(entry: Entry, failure: str) -> str:
-    folder = os.environ.get("TWOFOLD_DATA") or cache_folder()
+    named = os.environ.get("TWOFOLD_DATA")
+    folder = named if named and Path(named).is_dir() else cache_folder()
     message = f"{entry.title} is not here: "
     if not entry.addresses:
         message += (

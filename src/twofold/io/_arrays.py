@@ -1,5 +1,8 @@
 """Numeric arrays from .mat, .npy, .npz, CSV and text files, without unpickling."""
 
+import itertools
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +11,9 @@ import numpy as np
 from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
-_DELIMITERS = (",", ";", "\t")
+from twofold.io._mat5 import check_tags
+
+_DELIMITERS = (";", "\t", ",")
 
 
 def read_stack(
@@ -83,7 +88,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
         arrays = READERS[path.suffix.lower()](path)
-    except ImportError:
+    except (ImportError, MemoryError, PermissionError):
         raise
     except Exception as error:  # damaged files raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
@@ -112,10 +117,11 @@ def _chosen(arrays: dict[str, np.ndarray], key: str | None, path: Any) -> str:
 
 def _read_mat(path: Path) -> dict[str, np.ndarray]:
     try:
+        check_tags(path.read_bytes())
         content = loadmat(path)
     except NotImplementedError:  # SciPy's word for version 7.3
         return _read_hdf5(path)
-    except (MatReadError, TypeError, ValueError) as error:
+    except (MatReadError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"not a MATLAB file, or a damaged one: {error}") from error
     return {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
 
@@ -133,33 +139,56 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
         return {
             name: np.asarray(item).T
             for name, item in file.items()
-            if isinstance(item, h5py.Dataset)
+            if isinstance(item, h5py.Dataset) and _is_numeric(item.attrs)
         }
+
+
+def _is_numeric(attributes: Any) -> bool:
+    """Whether MATLAB calls an array of its own numbers; others have no such mark."""
+    if attributes.get("MATLAB_empty", 0):
+        return False
+    kind = attributes.get("MATLAB_class", b"double")
+    return kind not in (b"char", b"cell", b"struct", b"function_handle")
 
 
 def _read_npy(path: Path) -> dict[str, np.ndarray]:
     with path.open("rb") as file:
-        return {"data": np.load(file, allow_pickle=False)}
+        return {"data": np.lib.format.read_array(file, allow_pickle=False)}
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return dict(arrays)
+    arrays: dict[str, np.ndarray] = {}
+    with zipfile.ZipFile(path) as members:
+        for name in members.namelist():
+            with members.open(name) as member:
+                head = member.read(6)
+            if head == np.lib.format.MAGIC_PREFIX:
+                with members.open(name) as member:
+                    arrays |= _read_member(name.removesuffix(".npy"), member)
+    return arrays
+
+
+def _read_member(name: str, member: Any) -> dict[str, np.ndarray]:
+    """An array of an .npz file, unless it holds objects."""
+    try:
+        return {name: np.lib.format.read_array(member, allow_pickle=False)}
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            return {}
+        raise
 
 
 def _read_text(path: Path) -> dict[str, np.ndarray]:
     with path.open(encoding="utf-8-sig") as file:
-        first = file.readline()
-    delimiter = next((d for d in _DELIMITERS if d in first), None)
-    header = not all(map(_is_number, first.strip().split(delimiter)))
-    table = np.loadtxt(
-        path,
-        delimiter=delimiter,
-        skiprows=int(header),
-        ndmin=2,
-        encoding="utf-8-sig",
-    )
-    return {"data": table}
+        lines = (line for line in file if line.strip() and not line.startswith("#"))
+        first = next(lines, None)
+        if first is None:
+            raise ValueError("it is empty")
+        delimiter = next((d for d in _DELIMITERS if d in first), None)
+        # A row with any number in it is no header, even if others are missing.
+        header = not any(map(_is_number, first.strip().split(delimiter)))
+        rows = lines if header else itertools.chain([first], lines)
+        return {"data": np.loadtxt(rows, delimiter=delimiter, ndmin=2)}
 
 
 def _is_number(token: str) -> bool:

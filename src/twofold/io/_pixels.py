@@ -18,7 +18,8 @@ def read_image(
     """The first frame of an image file, turned upright and resized.
 
     Transparent parts are laid over white. Grey images of 16 bits are divided by
-    65535; those of 32 bits by their largest value, where it is above 1.
+    65535; colours have eight bits in Pillow. Pixels of 32 bits are taken if they are
+    floats between 0 and 1, or whole numbers of 16 bits: others have no known range.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ def read_image(
     float32 array of shape (h, w) or (h, w, 3)
     """
     if not path.is_file():
-        raise FileNotFoundError("there is no such file")
+        exists = path.exists() or path.is_symlink()
+        raise OSError("not a regular file" if exists else "there is no such file")
     if path.stat().st_size == 0:
         raise ValueError("the file is empty")
     try:
@@ -58,7 +60,7 @@ def _pixels(
 ) -> np.ndarray:
     if image.mode in _DEEP:
         grey = _resized(_unit_range(image), size, fit)
-        pixels = np.clip(np.asarray(grey, dtype=np.float32), 0, 1)
+        pixels = np.asarray(grey, dtype=np.float32)
         return np.repeat(pixels[..., None], 3, axis=2) if color else pixels
     if "A" in image.mode or "transparency" in image.info:
         layer = image.convert("RGBA")
@@ -71,12 +73,13 @@ def _pixels(
 def _unit_range(image: Image.Image) -> Image.Image:
     """A deep grey image as floats between 0 and 1."""
     values = np.asarray(image).astype(np.float32)
-    if not np.isfinite(values).all():
-        raise ValueError("it has pixels that are not finite")
-    largest = float(values.max())
-    if image.mode.startswith("I;16"):
-        largest = 65535
-    return Image.fromarray(values / largest if largest > 1 else values)
+    largest = 1 if image.mode == "F" else 65535
+    if not (values.min() >= 0 and values.max() <= largest):  # NaN is neither
+        raise ValueError(f"its pixels of 32 bits are not between 0 and {largest}")
+    seen_through = image.info.get("transparency")
+    if seen_through is not None:
+        values[values == seen_through] = largest
+    return Image.fromarray(values / np.float32(largest))
 
 
 def _resized(image: Image.Image, size: tuple[int, int], fit: str) -> Image.Image:
