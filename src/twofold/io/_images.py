@@ -105,11 +105,8 @@ def read_images(
             f"source must have readable images, got {len(skipped)} files and none of "
             f"them is one; the first, {skipped[0][0]}: {skipped[0][1]}"
         )
-    found = Bunch(
-        images=_compacted(images, kept),
-        paths=[paths[i] for i in kept],
-        skipped=skipped,
-    )
+    paths = [paths[i] for i in kept]
+    found = Bunch(images=_compacted(images, kept), paths=paths, skipped=skipped)
     if labels:
         names, found.target = np.unique([classes[i] for i in kept], return_inverse=True)
         found.target_names = names.tolist()
