@@ -229,8 +229,9 @@ def test_rounding_decides_nothing(samples, scale):
         )
 
 
-def test_images_that_differ_in_brightness_alone_are_identical(images):
-    same = images[:1] * np.linspace(1, 9, 20)[:, None, None]
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_images_that_differ_in_brightness_alone_are_identical(images, dtype):
+    same = (images[:1] * np.linspace(1, 9, 20)[:, None, None]).astype(dtype)
     with pytest.warns(ConvergenceWarning, match="found 1 of n_clusters=3 clusters"):
         model = TSNMF(3, random_state=0).fit(same)
     np.testing.assert_array_equal(model.labels_, np.zeros(20))

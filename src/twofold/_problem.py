@@ -1,5 +1,6 @@
 """From parameters and X to what the solver takes: samples, settings and starts."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -174,12 +175,15 @@ def _order(samples: Array, norms: Array, scale: str) -> tuple[np.ndarray, np.nda
     norms = to_numpy(norms)
     by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
     sizes = positive_or_one(norms[by_norm])
+    step = 1e-9 if norms.dtype == np.float64 else 1e-5
+    if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
+        step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
     views = []
     for view in both_ways(to_numpy(samples)):
         flat = view.reshape(len(norms), -1)[by_norm] / sizes[:, None]
         if scale == "global":
             flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
-        views.append(np.round(flat, 9 if flat.dtype == np.float64 else 5))
+        views.append(np.rint(flat / step))
     order, group = content_order(views[1], views[0])
     return by_norm[order], group
 
