@@ -1,5 +1,6 @@
 """Downloads against a server on this machine."""
 
+import os
 import threading
 import time
 from dataclasses import replace
@@ -129,6 +130,15 @@ def test_an_interrupt_leaves_nothing_behind(entry, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fetch(entry("good"), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept_up(entry, tmp_path):
+    for name, age in [("partial-old.mat", 2 * 24 * 3600), ("partial-new.mat", 0)]:
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    fetch(entry("good"), tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["made.mat", "partial-new.mat"]
 
 
 def test_no_network_names_the_file_the_page_and_the_folder(

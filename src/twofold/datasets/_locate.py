@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from twofold.datasets._catalogue import Entry
 from twofold.datasets._decode import decode
 
 Decoded = tuple[np.ndarray, np.ndarray]
+
+_STALE = 24 * 3600
+"""Seconds after which a download that has not ended never will."""
 
 
 def cache_folder() -> Path:
@@ -62,6 +66,9 @@ def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
     """
     failures: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob("partial-*"):  # by a process that was killed
+        if time.time() - left.stat().st_mtime > _STALE:
+            left.unlink(missing_ok=True)
     for address in entry.addresses:
         ending = Path(address).suffix
         name = next(n for n in entry.files if n.endswith(ending))
@@ -89,7 +96,10 @@ def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
     """Decode the first file of a known name; a wrong one is an error, not skipped."""
     for name in entry.files:
         if (folder / name).is_file():
-            return decode(folder / name, entry)
+            try:
+                return decode(folder / name, entry)
+            except ValueError as error:
+                raise ValueError(f"{error}; remove or replace this file") from error
     return None
 
 
