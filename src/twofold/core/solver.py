@@ -52,6 +52,7 @@ def solve(
     list of Solution, one per run
     """
     energy = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
+    energy = energy or 1.0  # of samples of zeros, whose V alone goes on changing
     weights = tuple(
         like(weight, start).reshape(-1, 1, 1)
         for weight in (energy_weight, graph_weight)
