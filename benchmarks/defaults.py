@@ -248,7 +248,7 @@ def report(seeds: range, jobs: int) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--into", type=Path, help="page whose tables are replaced")
     options = parser.parse_args()
