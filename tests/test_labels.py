@@ -3,7 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold._labels import cluster_means, read_labels
+from twofold._labels import mean_rows, read_labels
 
 
 def test_labels_are_those_of_k_means_where_all_samples_differ():
@@ -28,7 +28,7 @@ def test_fewer_clusters_than_asked_for_are_said():
 
 def test_means_of_clusters():
     V = np.random.default_rng(0).uniform(size=(6, 3)).astype(np.float32)
-    means = cluster_means(V, np.array([2, 0, 1, 0, 2, 2]))
+    means = mean_rows(V, np.array([2, 0, 1, 0, 2, 2]))
     assert means.dtype == np.float32
     expected = [V[[1, 3]].mean(axis=0), V[2], V[[0, 4, 5]].mean(axis=0)]
     np.testing.assert_allclose(means, expected, rtol=1e-6)

@@ -27,9 +27,7 @@ def read_labels(
     labels : array of shape (n,)
         0, 1, ..., of the clusters that have samples; there may be fewer than k.
     """
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    sums = np.add.reduceat(coefficients, first, axis=0)
-    points = (sums / np.bincount(group)[:, None].astype(sums.dtype))[group]
+    points = mean_rows(coefficients, group)[group]
     kmeans = KMeans(k, n_init=10, random_state=seed)
     with warnings.catch_warnings():
         # Said below in terms of the samples.
@@ -38,16 +36,18 @@ def read_labels(
     found, labels = np.unique(labels, return_inverse=True)
     if len(found) < k:
         warnings.warn(
-            f"TSNMF found {len(found)} of n_clusters={k} clusters: only {len(first)} "
-            f"of the {len(group)} samples differ, or too many are alike; lower "
-            "n_clusters",
+            f"TSNMF found {len(found)} of n_clusters={k} clusters: only "
+            f"{group[-1] + 1} of the {len(group)} samples differ, or too many are "
+            "alike; lower n_clusters",
             ConvergenceWarning,
             stacklevel=6,
         )
     return labels
 
 
-def cluster_means(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean row (found, k) of each label, 0, 1, ..., all of which occur."""
-    members = np.eye(labels.max() + 1, dtype=rows.dtype)[labels]
-    return members.T @ rows / members.sum(axis=0)[:, None]
+def mean_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean row of each label, 0, 1, ..., all of which occur."""
+    counts = np.bincount(labels).astype(rows.dtype)[:, None]
+    sums = np.zeros((len(counts), rows.shape[1]), dtype=rows.dtype)
+    np.add.at(sums, labels, rows)
+    return sums / counts

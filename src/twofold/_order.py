@@ -7,7 +7,7 @@ _BLOCK = 1024
 
 
 def content_order(
-    flat: np.ndarray, turned: np.ndarray | None = None
+    flat: np.ndarray, transposed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sort samples (n, f) by what they hold, and tell which of them are identical.
 
@@ -18,10 +18,10 @@ def content_order(
     Parameters
     ----------
     flat : array of shape (n, f)
-    turned : array of shape (n, f) or None
-        The transposed samples, flattened. Each sample is then sorted by the smaller
-        of both, so that transposing all of them does not change the order, but for
-        samples that are transposes of each other.
+    transposed : integer array of shape (f,)
+        The columns of ``flat`` in the order that gives the transposed samples. Each
+        sample is sorted by the smaller of both, so that transposing all of them does
+        not change the order, but for samples that are transposes of each other.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def content_order(
     level = _group(keys[order])
     shared = np.flatnonzero(np.bincount(level)[level] > 1)  # hold the same entries
     rows = order[shared]
-    views = [flat[rows], flat[rows] if turned is None else turned[rows]]
+    views = [flat[rows], flat[rows][:, transposed]]
     arranged = np.concatenate([_row_keys(view, sort=False) for view in views])
     own, other = np.unique(arranged, return_inverse=True)[1].reshape(2, -1)
     smaller, larger = np.minimum(own, other), np.maximum(own, other)

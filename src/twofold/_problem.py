@@ -89,7 +89,6 @@ class Problem:
         """All starts under each (lambda_1, lambda_2), as one batch of runs."""
         samples, bases = compact(self.samples, self.settings.n_directions)
         sides = both_sides(samples)
-
         starts = {e: self.starts(samples, sides, e) for e, _ in dict.fromkeys(weights)}
         start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
@@ -178,13 +177,13 @@ def _order(samples: Array, norms: Array, scale: str) -> tuple[np.ndarray, np.nda
     step = 1e-9 if norms.dtype == np.float64 else 1e-5
     if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
         step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
-    views = []
-    for view in both_ways(to_numpy(samples)):
-        flat = view.reshape(len(norms), -1)[by_norm] / sizes[:, None]
-        if scale == "global":
-            flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
-        views.append(np.rint(flat / step))
-    order, group = content_order(views[1], views[0])
+    flat = to_numpy(samples).reshape(len(norms), -1)[by_norm] / sizes[:, None]
+    if scale == "global":
+        flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
+    columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])
+    transposed = np.arange(flat.shape[1])  # the norm stays where it is
+    transposed[: columns.size] = both_ways(columns)[0].reshape(-1)
+    order, group = content_order(np.rint(flat / step), transposed)
     return by_norm[order], group
 
 

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._labels import cluster_means, read_labels
+from twofold._labels import mean_rows, read_labels
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress
 from twofold._samples import (
@@ -304,7 +304,7 @@ class TSNMF(
         )
         # The fit ends before V is at its optimum, where new samples are placed.
         placed = to_numpy(place(problem.samples, self._fitted) / self._lengths)
-        self._centers = like(cluster_means(placed, labels), coefficients)
+        self._centers = like(mean_rows(placed, labels), coefficients)
         xp = array_namespace(coefficients)
         labels = xp.asarray(labels, device=device(coefficients))
         self.labels_ = problem.as_given(labels)
