@@ -15,6 +15,7 @@ from twofold._samples import (
     check_finite,
     divisors,
     is_count,
+    read_directions,
     read_numbers,
     read_samples,
     sample_norms,
@@ -122,7 +123,7 @@ class Problem:
 
 def read_problem(estimator: Any, X: Any) -> Problem:
     """Validate X against the parameters of ``estimator`` and draw the starts."""
-    _check_counts(estimator)
+    check_counts(estimator, _COUNTS)
     samples, shape = read_samples(estimator, X, estimator.sample_shape, reset=True)
     n, k = samples.shape[0], estimator.n_clusters
     if n < k:
@@ -132,7 +133,7 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     check_weights([(estimator.energy_weight, estimator.graph_weight)], samples)
     init = estimator.init
     if not isinstance(init, str):
-        init = _given_start(init, (n, k), samples)
+        init = given_start(init, (n, k), samples)
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors tell them apart
         scale = "global" if are_vectors(samples) else "sample"
@@ -141,7 +142,7 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     samples, norms = take(samples, order), take(norms, order)
     typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
-    *seeds, last = _seeds(estimator.random_state, estimator.n_init + 1)
+    *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
         samples=scaled(samples, divisor),
         shape=shape,
@@ -212,25 +213,31 @@ def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
 
 def check_weights(pairs: Iterable[Pair], samples: Array) -> None:
     """Refuse weights whose products with the samples would overflow."""
+    for energy, graph in pairs:
+        check_weight("energy_weight", energy, samples)
+        check_weight("graph_weight", graph, samples)
+
+
+def check_weight(name: str, weight: float, samples: Array) -> None:
+    """Refuse a weight whose products with the samples would overflow."""
     limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.5
-    for pair in pairs:
-        for name, weight in zip(("energy_weight", "graph_weight"), pair, strict=True):
-            if weight > limit:
-                raise ValueError(
-                    f"{name} must be at most {limit:.0e} for samples of "
-                    f"{samples.dtype}, got {weight}"
-                )
+    if weight > limit:
+        raise ValueError(
+            f"{name} must be at most {limit:.0e} for samples of {samples.dtype}, got "
+            f"{weight}"
+        )
 
 
-def _seeds(random_state: Any, count: int) -> list[int]:
+def draw_seeds(random_state: Any, count: int) -> list[int]:
+    """Seeds for parts of a fit that are not to depend on each other."""
     if random_state is None:  # NumPy's global state stays out of it
         random_state = np.random.RandomState()
     return check_random_state(random_state).randint(2**31 - 1, size=count).tolist()
 
 
-def _check_counts(estimator: Any) -> None:
+def check_counts(estimator: Any, names: Iterable[str]) -> None:
     """Refuse True, which scikit-learn's own validation takes for 1."""
-    for name in _COUNTS:
+    for name in names:
         value = getattr(estimator, name)
         if value is not None and not is_count(value):
             raise ValueError(f"{name} must be a positive integer, got {value!r}")
@@ -244,28 +251,26 @@ def _directions(wanted: Any, sample: tuple[int, ...]) -> tuple[int, int]:
         kept = (channels * width, channels * height)
         pair = tuple(max(_FEWEST_DIRECTIONS, -(-_FEWEST_FEATURES // m)) for m in kept)
         return min(pair[0], height), min(pair[1], width)
-    try:
-        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
-    except TypeError:
-        pair = ()
-    if len(pair) != 2 or not all(map(is_count, pair)):
-        raise ValueError(
-            "n_directions must be a positive integer or a (left, right) pair of them, "
-            f"got {wanted!r}"
-        )
+    pair = read_directions(wanted)
     if max(pair) > max(height, width):
         raise ValueError(
             f"n_directions={wanted!r} must be at most the larger side of the samples, "
             f"which are {height} x {width}"
         )
-    return min(int(pair[0]), height), min(int(pair[1]), width)
+    return min(pair[0], height), min(pair[1], width)
 
 
-def _given_start(init: Any, shape: tuple[int, int], samples: Array) -> np.ndarray:
+def given_start(
+    init: Any, shape: tuple[int, int], samples: Array, columns: str = "n_clusters"
+) -> np.ndarray:
+    """Coefficients that the user starts from, validated and lifted off zero.
+
+    Errors call the number of their columns ``columns``.
+    """
     start = np.asarray(to_numpy(read_numbers(init, "init")), dtype=float)
     if start.shape != shape:
         raise ValueError(
-            f"init must be of shape (n_samples, n_clusters)={shape}, got {start.shape}"
+            f"init must be of shape (n_samples, {columns})={shape}, got {start.shape}"
         )
     check_finite(start, "init")
     limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.25

@@ -41,9 +41,10 @@ class FitProgress:
 
     def __call__(self, iteration: int, objectives: np.ndarray) -> bool:
         if self.estimator.verbose:
+            runs = f" (best of {len(objectives)} runs)" if len(objectives) > 1 else ""
             print(
-                f"[TSNMF] iteration {iteration}: best objective "
-                f"{objectives.min():.6e} of {len(objectives)} run(s)"
+                f"[{type(self.estimator).__name__}] iteration {iteration}: objective "
+                f"{objectives.min():.6e}{runs}"
             )
         if self.context is None:
             return False

@@ -9,7 +9,7 @@ import scipy.sparse
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils.validation import validate_data
 
-from twofold.core.arrays import Array, positive_or_one
+from twofold.core.arrays import Array, like, positive_or_one
 
 SCALES = ("auto", "sample", "global")
 
@@ -74,6 +74,28 @@ def from_stack(stack: Array, shape: tuple[int, ...]) -> Array:
     return xp.permute_dims(stack, (0, 2, 3, 1)).reshape(-1, *shape)
 
 
+def combine(codes: Any, components: Array, name: str) -> Array:
+    """Images that the rows of ``codes`` (m, k) make of ``components`` (k, *shape).
+
+    An error calls k ``name``.
+    """
+    k, *shape = components.shape
+    weights = read_codes(codes, k, name)
+    flat = like(weights, components) @ components.reshape(k, math.prod(shape))
+    return flat.reshape(-1, *shape)
+
+
+def read_codes(codes: Any, k: int, name: str) -> Array:
+    """What ``transform`` may have returned, validated: (m, k)."""
+    weights = read_numbers(codes, "X")
+    if weights.ndim != 2 or weights.shape[1] != k:
+        raise ValueError(
+            f"X must be of shape (m, {name}={k}), got {tuple(weights.shape)}"
+        )
+    check_finite(weights, "X")
+    return weights
+
+
 # Scale
 
 
@@ -130,6 +152,20 @@ def is_count(value: Any) -> bool:
     return (
         isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
     )
+
+
+def read_directions(wanted: Any) -> tuple[int, int]:
+    """``n_directions`` as a (left, right) pair of positive integers."""
+    try:
+        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
+    except TypeError:
+        pair = ()
+    if len(pair) != 2 or not all(map(is_count, pair)):
+        raise ValueError(
+            "n_directions must be a positive integer or a (left, right) pair of them, "
+            f"got {wanted!r}"
+        )
+    return int(pair[0]), int(pair[1])
 
 
 def read_numbers(values: Any, name: str) -> Array:

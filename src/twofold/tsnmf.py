@@ -25,11 +25,10 @@ from twofold._problem import Problem, check_weights, lowest, read_pairs, read_pr
 from twofold._progress import CallbackSupportMixin, FitProgress
 from twofold._samples import (
     SCALES,
-    check_finite,
     check_relative_norms,
+    combine,
     divisors,
     from_stack,
-    read_numbers,
     read_samples,
     sample_norms,
     scaled,
@@ -37,7 +36,12 @@ from twofold._samples import (
 from twofold.core.arrays import Array, like, to_numpy
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
-from twofold.core.placement import fitted_model, place, reconstruction_errors
+from twofold.core.placement import (
+    fitted_model,
+    place,
+    project_both,
+    reconstruction_errors,
+)
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs, update_centroids
 
@@ -280,8 +284,9 @@ class TSNMF(
         samples = problem.samples
         # Anew, since the solver's centroids may be those of compact samples.
         centroids = update_centroids(samples, state.coefficients)
+        self._projections = state.left.projection, state.right.projection
         self._fitted = fitted_model(
-            samples, centroids, state, self.graph_weight, problem.settings
+            samples, centroids[0, ...], state, self.graph_weight, problem.settings
         )
         unit, centroids, lengths = adjust(state.coefficients, centroids)
         coefficients, centroids = unit[0, ...], centroids[0, ...]
@@ -303,7 +308,7 @@ class TSNMF(
             to_numpy(coefficients), problem.group, self.n_clusters, problem.labels_seed
         )
         # The fit ends before V is at its optimum, where new samples are placed.
-        placed = to_numpy(place(problem.samples, self._fitted) / self._lengths)
+        placed = to_numpy(self._place_scaled(problem.samples))
         self._centers = like(mean_rows(placed, labels), coefficients)
         xp = array_namespace(coefficients)
         labels = xp.asarray(labels, device=device(coefficients))
@@ -340,8 +345,11 @@ class TSNMF(
         divisor = divisors(norms, *self._scaling)
         check_relative_norms(norms, divisor, to_numpy(self.components_).dtype)
         # Scaled in their own precision, which may hold more than that of the model.
-        samples = like(scaled(samples, divisor), self.components_)
-        return place(samples, self._fitted) / self._lengths
+        return self._place_scaled(like(scaled(samples, divisor), self.components_))
+
+    def _place_scaled(self, samples: Array) -> Array:
+        projected = project_both(samples, self._projections)
+        return place(projected, self._fitted) / self._lengths
 
     def predict(self, X: Any) -> Array:
         """The cluster whose training samples are on average nearest to those of X.
@@ -378,15 +386,7 @@ class TSNMF(
             samples, since their own is not part of the coefficients.
         """
         check_is_fitted(self)
-        coefficients = like(read_numbers(X, "X"), self.components_)
-        if coefficients.ndim != 2 or coefficients.shape[1] != len(self.components_):
-            raise ValueError(
-                f"X must be of shape (m, n_clusters={len(self.components_)}), got "
-                f"{tuple(coefficients.shape)}"
-            )
-        check_finite(coefficients, "X")
-        flat = self.components_.reshape(len(self.components_), -1)
-        return (coefficients @ flat).reshape(-1, *self.sample_shape_)
+        return combine(X, self.components_, "n_clusters")
 
     @property
     def _n_features_out(self) -> int:

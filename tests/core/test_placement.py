@@ -12,6 +12,7 @@ from twofold.core.placement import (
     fitted_model,
     nonnegative_quadratic,
     place,
+    project_both,
     reconstruction_errors,
 )
 from twofold.core.solver import solve
@@ -41,10 +42,12 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     start = problems.positive((1, 30, 3))
     [solution] = solve(samples, both_sides(samples), start, [1.0], [weight], settings)
     state = solution.state
-    fitted = fitted_model(samples, state.centroids, state, weight, settings)
+    centroids = state.centroids[0]
+    fitted = fitted_model(samples, centroids, state, weight, settings)
     new = problems.stack((4, 1, 6, 5), seed=9)
 
-    placed = place(new, fitted)
+    projections = state.left.projection, state.right.projection
+    placed = place(project_both(new, projections), fitted)
 
     P, Q = state.right.projection[0], state.left.projection[0]
     U = state.centroids[0]
@@ -74,8 +77,8 @@ def test_new_samples_are_drawn_to_their_nearest_training_samples(kind):
     rng = np.random.default_rng(0)
     trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
     V, bandwidth = problems.positive((20, 3)), 3.7
-    side = FittedSide(np.eye(5), trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
-    fitted = FittedModel((side,), V, 1.0, Settings((1, 1), 4, kind))
+    side = FittedSide(trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
+    fitted = FittedModel((side,), V, 1.0, kind, 4)
     pull, degree = attraction(fitted, side, new)
     for x, drawn, weight_sum in zip(new, pull, degree[:, 0], strict=True):
         cosines = trained @ x / np.linalg.norm(trained, axis=1) / np.linalg.norm(x)

@@ -17,7 +17,10 @@ from twofold.core.updates import learn_projection, update_centroids
 
 STARTS = ("spectral", "k-means", "random")
 
-_FLOOR = 0.2
+SIMPLE_STARTS = ("k-means", "random")
+"""Those that need no projections."""
+
+FLOOR = 0.2
 """Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
 
 _SLIVER = 0.1
@@ -50,21 +53,26 @@ def starts(
         lambda_1, on which the first directions depend.
     seeds : list of int
     """
-    n = samples.shape[0]
-    if kind == "random":
-        draws = [np.random.RandomState(seed).uniform(size=(n, k)) for seed in seeds]
-        return _FLOOR + np.stack(draws)
-    points = to_numpy(samples).reshape(n, -1)
+    points = to_numpy(samples).reshape(samples.shape[0], -1)
     if kind == "spectral":
+        kind = "k-means"
         weights = first_adjacency(samples, sides, k, settings, energy_weight)
         if weights is not None:
             points = spectral_embedding(weights, k, seeds[0])
-    return np.stack([indicators(_kmeans_labels(points, k, s), k) for s in seeds])
+    return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
+
+
+def simple_start(points: np.ndarray, k: int, kind: str, seed: int) -> np.ndarray:
+    """V^0 (n, k): K-means indicators of ``points`` (n, d), or random numbers."""
+    if kind == "random":
+        draws = np.random.RandomState(seed).uniform(size=(len(points), k))
+        return draws + FLOOR
+    return indicators(_kmeans_labels(points, k, seed), k)
 
 
 def indicators(labels: np.ndarray, k: int) -> np.ndarray:
     """The (n, k) cluster indicators of ``labels``, lifted off zero."""
-    return np.eye(k)[labels] + _FLOOR
+    return np.eye(k)[labels] + FLOOR
 
 
 def first_adjacency(

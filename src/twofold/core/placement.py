@@ -21,7 +21,6 @@ class FittedSide:
 
     Attributes
     ----------
-    projection : array of shape (d, r)
     features : array of shape (n, m r)
         The projected training samples.
     centroid_features : array of shape (k, m r)
@@ -30,7 +29,6 @@ class FittedSide:
         Of the heat weights in the last graph.
     """
 
-    projection: Array
     features: Array
     centroid_features: Array
     bandwidth: Array
@@ -42,18 +40,21 @@ class FittedModel:
 
     Attributes
     ----------
-    sides : the left and the right FittedSide
+    sides : tuple of FittedSide
+        The left and the right one; a single one where nothing is projected.
     coefficients : array of shape (n, k)
         V of the training samples, before Eq. (adjust).
     graph_weight : float
         lambda_2.
-    settings : Settings
+    graph : {"heat", "binary", "cosine"}
+    n_neighbors : int
     """
 
     sides: tuple[FittedSide, ...]
     coefficients: Array
     graph_weight: float
-    settings: Settings
+    graph: str
+    n_neighbors: int
 
 
 def fitted_model(
@@ -68,23 +69,33 @@ def fitted_model(
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
-    centroids : array of shape (1, k, c, h, w)
+    centroids : array of shape (k, c, h, w)
     state : State
         Of one run, its projections being those of ``samples``.
     """
-    learned = state.left, state.right
+    projections = state.left.projection, state.right.projection
+    bandwidths = state.left.graph.bandwidth, state.right.graph.bandwidth
     sides = tuple(
-        FittedSide(
-            projection=side.projection[0, ...],
-            features=project(sample_rows(view), side.projection)[0, ...],
-            centroid_features=project(sample_rows(u), side.projection)[0, ...],
-            bandwidth=side.graph.bandwidth[0, ...],
-        )
-        for side, view, u in zip(
-            learned, both_ways(samples), both_ways(centroids), strict=True
+        FittedSide(features, centroid_features, bandwidth[0, ...])
+        for features, centroid_features, bandwidth in zip(
+            project_both(samples, projections),
+            project_both(centroids, projections),
+            bandwidths,
+            strict=True,
         )
     )
-    return FittedModel(sides, state.coefficients[0, ...], graph_weight, settings)
+    coefficients = state.coefficients[0, ...]
+    return FittedModel(
+        sides, coefficients, graph_weight, settings.graph, settings.n_neighbors
+    )
+
+
+def project_both(samples: Array, projections: tuple[Array, Array]) -> tuple[Array, ...]:
+    """Samples (n, c, h, w) projected by Q and by P (1, d, r), each as (n, m r)."""
+    return tuple(
+        project(sample_rows(view), projection)[0, ...]
+        for view, projection in zip(both_ways(samples), projections, strict=True)
+    )
 
 
 def attraction(
@@ -106,10 +117,10 @@ def attraction(
     degree : array of shape (m, 1)
     """
     xp = array_namespace(features)
-    kind, coefficients = fitted.settings.graph, fitted.coefficients
+    kind, coefficients = fitted.graph, fitted.coefficients
     trained = graph_features(side.features, kind)[None, ...]
     asked = graph_features(features, kind)[None, ...]
-    q = min(fitted.settings.n_neighbors, trained.shape[1])
+    q = min(fitted.n_neighbors, trained.shape[1])
     squared, neighbors = nearest(trained, q, asked)
     weights = edge_weights(squared[0, ...], kind, side.bandwidth)[..., None]
     flat = xp.take(coefficients, neighbors.reshape(-1), axis=0)
@@ -117,7 +128,7 @@ def attraction(
     return xp.sum(weights * near, axis=1), xp.sum(weights, axis=1)
 
 
-def place(samples: Array, fitted: FittedModel) -> Array:
+def place(projected: tuple[Array, ...], fitted: FittedModel) -> Array:
     """The best coefficients v >= 0 of each new sample, all else being fixed.
 
     They minimise F of Eq. (sub_v) in the rows of the new samples alone,
@@ -127,7 +138,8 @@ def place(samples: Array, fitted: FittedModel) -> Array:
 
     Parameters
     ----------
-    samples : array of shape (m, c, h, w)
+    projected : tuple of arrays of shape (m, d)
+        The new samples as each of the fitted sides sees them.
     fitted : FittedModel
 
     Returns
@@ -137,14 +149,22 @@ def place(samples: Array, fitted: FittedModel) -> Array:
     """
     weight = fitted.graph_weight
     inner, linear, degree, pulled = 0.0, 0.0, 0.0, 0.0
-    for view, side in zip(both_ways(samples), fitted.sides, strict=True):
-        x = project(sample_rows(view), side.projection[None, ...])[0, ...]
+    for x, side in zip(projected, fitted.sides, strict=True):
         pull, edges = attraction(fitted, side, x)
         inner = inner + side.centroid_features @ side.centroid_features.T
         linear = linear + x @ side.centroid_features.T + weight * pull
         degree, pulled = degree + edges, pulled + pull
     start = pulled / positive_or_one(degree)
     return nonnegative_quadratic(inner, linear, weight * degree, start)
+
+
+def nonnegative_least_squares(samples: Array, centroids: Array) -> Array:
+    """argmin over V >= 0 of ||X - V U||^2, for X (m, d) and U (k, d): (m, k)."""
+    xp = array_namespace(samples)
+    linear = samples @ centroids.T
+    none = xp.zeros_like(linear[:, :1])
+    start = xp.zeros_like(linear)
+    return nonnegative_quadratic(centroids @ centroids.T, linear, none, start)
 
 
 def nonnegative_quadratic(

@@ -19,16 +19,18 @@ class Products:
         A = v(U^(P))' v(U^(P)).
     cross : array of shape (runs, n, k)
         B = v(X^(P))' v(U^(P)).
-    graph : Graph
-        W and D.
+    graph : Graph or None
+        W and D; None stands for a graph without edges.
     """
 
     inner: Array
     cross: Array
-    graph: Graph
+    graph: Graph | None = None
 
 
-def side_products(features: Array, centroid_features: Array, graph: Graph) -> Products:
+def side_products(
+    features: Array, centroid_features: Array, graph: Graph | None = None
+) -> Products:
     """A and B of Eq. (def_AB) from projected samples and projected centroids."""
     across = array_namespace(features).matrix_transpose(centroid_features)
     return Products(centroid_features @ across, features @ across, graph)
@@ -129,9 +131,8 @@ def update_coefficients(
 ) -> Array:
     """Eq. (update_v): one multiplicative step on V, the sides' terms added up.
 
-    Each B is split into its positive and negative part by itself: splitting the
-    sum of both sides instead is another, unproven step. A fixed point satisfies the
-    KKT conditions, Eq. (fixed_point).
+    The square root is what makes it monotone where B or A has negative entries. A
+    fixed point satisfies the KKT conditions, Eq. (fixed_point).
 
     Parameters
     ----------
@@ -143,16 +144,29 @@ def update_coefficients(
         lambda_2.
     """
     xp = array_namespace(coefficients)
+    return coefficients * xp.sqrt(descent_ratio(coefficients, sides, graph_weight))
+
+
+def descent_ratio(
+    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+) -> Array:
+    """The quotient under the root of Eq. (update_v), above 1 where V is to grow.
+
+    Each B is split into its positive and negative part by itself: splitting the
+    sum of both sides instead is another, unproven step.
+    """
+    xp = array_namespace(coefficients)
     # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
     upper = lower = xp.finfo(coefficients.dtype).smallest_normal
     for side in sides:
         upper = upper + positive_part(side.cross)
         upper = upper + coefficients @ positive_part(-side.inner)
-        upper = upper + graph_weight * side.graph.product(coefficients)
         lower = lower + positive_part(-side.cross)
         lower = lower + coefficients @ positive_part(side.inner)
-        lower = lower + graph_weight * side.graph.degree * coefficients
-    return coefficients * xp.sqrt(upper / lower)
+        if side.graph is not None:
+            upper = upper + graph_weight * side.graph.product(coefficients)
+            lower = lower + graph_weight * side.graph.degree * coefficients
+    return upper / lower
 
 
 def positive_part(array: Array) -> Array:
