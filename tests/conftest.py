@@ -12,6 +12,12 @@ def images() -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
+def grey(images: np.ndarray) -> np.ndarray:
+    """``images`` made nonnegative."""
+    return images - images.min()
+
+
+@pytest.fixture(scope="session")
 def model(images: np.ndarray) -> TSNMF:
     """A model at its defaults, fitted to ``images``."""
     return TSNMF(3, random_state=0).fit(images)

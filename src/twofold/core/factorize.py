@@ -1,0 +1,154 @@
+"""Semi-NMF and GNMF: one loop of alternating steps that never raise the objective.
+
+Both factorise flat samples X (n, d) as V U with V (n, k) >= 0. They differ in their
+two steps alone, which are those of ``updates`` and the two here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from twofold.core.arrays import Array
+from twofold.core.graph import Graph
+from twofold.core.objective import smoothness
+from twofold.core.run import Run
+from twofold.core.solver import Progress
+from twofold.core.updates import (
+    Products,
+    descent_ratio,
+    side_products,
+    update_centroids,
+    update_coefficients,
+)
+
+_CANCELLED = 1e-4
+"""Below this part of its terms an expanded square has lost too many digits."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How a factorisation moves its factors.
+
+    Attributes
+    ----------
+    coefficients : callable
+        V of the next iteration from V, the products with U, and lambda_2.
+    centroids : callable
+        U of the next iteration from X, the new V, and U.
+    """
+
+    coefficients: Callable[[Array, tuple[Products, ...], Array], Array]
+    centroids: Callable[[Array, Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Where a factorisation ended: V (n, k), U (k, d), and the way there."""
+
+    coefficients: Array
+    centroids: Array
+    history: np.ndarray
+    converged: bool
+
+
+def nonnegative_coefficients(
+    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+) -> Array:
+    """Eq. (gnmf_v): V o (X U' + lambda W V) / (V U U' + lambda D V).
+
+    It is Eq. (update_v) without the square root, which is not needed for a descent
+    where neither X nor U has negative entries.
+    """
+    return coefficients * descent_ratio(coefficients, sides, graph_weight)
+
+
+def nonnegative_centroids(
+    samples: Array, coefficients: Array, centroids: Array
+) -> Array:
+    """Eq. (gnmf_u): U o (V' X) / (V' V U), which is Eq. (gnmf_v) of X' = U' V'."""
+    transpose = array_namespace(centroids).matrix_transpose
+    crossed = transpose(samples) @ coefficients
+    inner = transpose(coefficients) @ coefficients
+    turned = transpose(centroids)
+    return transpose(nonnegative_coefficients(turned, (Products(inner, crossed),), 0.0))
+
+
+SEMI_NMF = Steps(update_coefficients, lambda x, v, _: update_centroids(x, v))
+"""Ding et al.: TS-NMF's factor steps, nothing being projected."""
+
+GNMF = Steps(nonnegative_coefficients, nonnegative_centroids)
+"""Cai et al.; without a graph, the multiplicative updates of Lee and Seung."""
+
+
+def factorize(
+    samples: Array,
+    factors: tuple[Array, Array],
+    steps: Steps,
+    *,
+    graph: Graph | None = None,
+    graph_weight: float = 0.0,
+    tol: float,
+    max_iter: int,
+    progress: Progress | None = None,
+) -> Factors:
+    """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
+
+    Parameters
+    ----------
+    samples : array of shape (n, d)
+        X.
+    factors : arrays of shape (n, k) and (k, d)
+        V^0, positive, and U^0.
+    steps : Steps
+    graph : Graph or None
+        Of one run.
+    graph_weight : float
+        lambda.
+    tol : float
+        It ends when an iteration lowers the objective by no more than ``tol``
+        times the energy of the samples, ||X||^2.
+    max_iter : int
+    progress : callable or None
+        As for ``solver.solve``.
+    """
+    coefficients, centroids = (factor[None, ...] for factor in factors)
+    energy = float(array_namespace(samples).sum(samples**2)) or 1.0
+    products = side_products(samples, centroids, graph)
+    run, objective = Run(max_iter, progress), np.inf
+    while run.going:
+        before = objective
+        coefficients = steps.coefficients(coefficients, (products,), graph_weight)
+        centroids = steps.centroids(samples, coefficients, centroids)
+        products = side_products(samples, centroids, graph)
+        factors = coefficients, centroids
+        objective = factor_objective(samples, factors, products, graph_weight)
+        run.record(objective, converged=before - objective <= tol * energy)
+    last = coefficients[0, ...], centroids[0, ...]
+    return Factors(*last, run.history, run.converged)
+
+
+def factor_objective(
+    samples: Array,
+    factors: tuple[Array, Array],
+    products: Products,
+    graph_weight: float,
+) -> float:
+    """Eq. (gnmf): ||X - V U||^2 + lambda Tr(V' L V), mostly without a pass over X.
+
+    ||X - V U||^2 = ||X||^2 - 2 <X U', V> + <V'V, U U'>, whose products the next V
+    step needs anyway; where little is left of these terms, rounding would be seen, and
+    the residuals themselves are added up.
+    """
+    xp = array_namespace(samples)
+    coefficients, centroids = factors
+    overlap = xp.matrix_transpose(coefficients) @ coefficients
+    energy = float(xp.sum(samples**2))
+    explained = float(xp.sum(overlap * products.inner))
+    objective = energy - 2 * float(xp.sum(products.cross * coefficients)) + explained
+    if objective < _CANCELLED * (energy + explained):
+        objective = float(xp.sum((samples - coefficients @ centroids) ** 2))
+    if products.graph is None:
+        return objective
+    return objective + graph_weight * float(smoothness(coefficients, products.graph)[0])

@@ -1,0 +1,37 @@
+"""Principal directions of the columns of matrices."""
+
+import numpy as np
+
+from twofold.core.grams import sample_rows
+from twofold.core.updates import canonical_signs
+
+
+def principal_directions(
+    centred: np.ndarray, n_directions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eq. (2dpca): P of the largest Tr(P' G P), G = 1/n sum_i (X_i - M)'(X_i - M).
+
+    Parameters
+    ----------
+    centred : array of shape (n, c, h, w)
+        X_i - M, the samples less their mean; their channels share P.
+    n_directions : int
+        r.
+
+    Returns
+    -------
+    projection : array of shape (w, r)
+        The eigenvectors of the r largest eigenvalues of G; no more than there are
+        rows of samples.
+    variances : array of shape (w,)
+        All eigenvalues of G, falling.
+    """
+    rows = sample_rows(centred).reshape(-1, centred.shape[-1])
+    variances = np.zeros_like(rows, shape=rows.shape[1])
+    if len(rows) < rows.shape[1]:  # No w x w matrix for a few long vectors.
+        _, values, directions = np.linalg.svd(rows, full_matrices=False)
+        variances[: len(values)] = values**2 / len(centred)
+    else:
+        values, vectors = np.linalg.eigh(rows.T @ rows / len(centred))
+        variances[:], directions = np.maximum(values[::-1], 0), vectors.T[::-1]
+    return canonical_signs(directions[:n_directions].T), variances

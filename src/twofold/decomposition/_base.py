@@ -1,0 +1,80 @@
+"""What the decompositions share: reading stacks or flat samples, and warnings."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._samples import combine, from_stack, read_samples
+from twofold.core.arrays import to_numpy
+
+
+class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer of (n, h, w[, c]) stacks or flat (n, f) samples to (n, k) codes.
+
+    A subclass has the parameter ``sample_shape``, and sets ``components_`` unless it
+    overrides ``inverse_transform`` and ``_n_features_out``.
+    """
+
+    sample_shape: tuple[int, ...] | None
+    sample_shape_: tuple[int, ...]
+    components_: np.ndarray
+
+    def _read_stack(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Validated samples (n, c, h, w); tensors are brought to the CPU."""
+        shape = self.sample_shape if reset else self.sample_shape_
+        samples, shape = read_samples(self, X, shape, reset=reset)
+        if reset:
+            self.sample_shape_ = shape
+        return to_numpy(samples)
+
+    def _read_flat(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Validated samples (n, f)."""
+        samples = self._read_stack(X, reset=reset)
+        return from_stack(samples, self.sample_shape_).reshape(len(samples), -1)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The samples that codes stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, k)
+            Codes, as from ``transform``.
+
+        Returns
+        -------
+        samples : ndarray of shape (m, h, w[, c]) or (m, f)
+        """
+        check_is_fitted(self)
+        return combine(X, self.components_, "n_components")
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def warn_unfinished(
+    estimator: Any, n_iter: int, reason: str, stacklevel: int = 4
+) -> None:
+    """Say that a fit ended at ``max_iter``; a callback that ended it knows why."""
+    if n_iter < estimator.max_iter:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before "
+        f"{reason}; raise max_iter or tol",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

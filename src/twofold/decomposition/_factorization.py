@@ -1,0 +1,198 @@
+"""What SemiNMF, GNMF and RMNMF share: scaled samples, starts and fitted factors."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from twofold._problem import check_counts, check_weight, draw_seeds, given_start
+from twofold._progress import CallbackSupportMixin, FitProgress
+from twofold._samples import (
+    check_relative_norms,
+    divisors,
+    sample_norms,
+    typical_norm,
+)
+from twofold.core.factorize import Factors, Steps, factorize
+from twofold.core.graph import GRAPHS, Graph, neighbor_graph
+from twofold.core.initial import SIMPLE_STARTS, simple_start
+from twofold.core.placement import FittedModel, FittedSide, reconstruction_errors
+from twofold.decomposition._base import Decomposition, warn_unfinished
+
+FACTOR_SCALES = ("sample", "global")
+
+
+class Factorization(CallbackSupportMixin, Decomposition):
+    """X = V U with V >= 0: the parameters, the start and the fitted attributes.
+
+    A subclass fits scaled samples (n, f) and places new ones, ``_place``.
+    """
+
+    n_components: int
+    scale: str
+    init: Any
+    max_iter: int
+    tol: float
+    random_state: Any
+    coefficients_: np.ndarray
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        # A sparse matrix is let through to an error that says so.
+        "init": [StrOptions(set(SIMPLE_STARTS)), "array-like", "sparse matrix"],
+        "scale": [StrOptions(set(FACTOR_SCALES))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "sample_shape": [tuple, list, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _read_scaled(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Training samples (n, f) as they are fitted, and what they were divided by."""
+        check_counts(self, ("n_components", "max_iter"))
+        flat = self._read_flat(X, reset=True)
+        if len(flat) < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} must be at most the number of "
+                f"samples, got n_samples={len(flat)}"
+            )
+        norms = sample_norms(flat)
+        self._typical = typical_norm(norms)
+        divisor = divisors(norms, self.scale, self._typical)
+        return flat / divisor[:, None], divisor
+
+    def _start(self, samples: np.ndarray) -> np.ndarray:
+        """V^0 (n, k), positive."""
+        shape = len(samples), self.n_components
+        if isinstance(self.init, str):
+            [seed] = draw_seeds(self.random_state, 1)
+            start = simple_start(samples, self.n_components, self.init, seed)
+        else:
+            start = given_start(self.init, shape, samples, "n_components")
+        return start.astype(samples.dtype)
+
+    def _factorize(
+        self,
+        X: Any,
+        samples: np.ndarray,
+        start: tuple[np.ndarray, np.ndarray],
+        steps: Steps,
+        **graph: Any,
+    ) -> Factors:
+        """Alternating steps from V^0 and U^0, with progress and a warning."""
+        with FitProgress(self, X) as progress:
+            found = factorize(
+                samples,
+                start,
+                steps,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                progress=progress,
+                **graph,
+            )
+        if not found.converged:
+            reason = f"the objective fell by less than tol={self.tol} of the energy"
+            warn_unfinished(self, len(found.history), reason, stacklevel=5)
+        return found
+
+    def _keep(
+        self,
+        samples: np.ndarray,
+        divisor: np.ndarray,
+        factors: tuple[np.ndarray, np.ndarray],
+        history: np.ndarray,
+    ) -> None:
+        """Set the fitted attributes from V and U of the scaled samples."""
+        coefficients, centroids = factors
+        self._centroids = centroids
+        self.coefficients_ = coefficients
+        images = centroids.reshape(-1, *self.sample_shape_)
+        self.components_ = centroids.dtype.type(self._typical) * images
+        errors = reconstruction_errors(samples, coefficients, centroids)
+        self.reconstruction_error_ = errors * divisor
+        self.objective_history_ = history
+        self.n_iter_ = len(history)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coefficients of samples against the fitted components.
+
+        See the class for what they solve. ``fit_transform`` is ``fit`` and then
+        ``transform``; the coefficients of the fit itself are ``coefficients_``.
+
+        Parameters
+        ----------
+        X : array-like
+            Samples of the shape that was fitted, or flat.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (m, n_components)
+            On the scale of ``coefficients_``.
+        """
+        check_is_fitted(self)
+        flat = self._read_flat(X, reset=False)
+        norms = sample_norms(flat)
+        divisor = divisors(norms, self.scale, self._typical)
+        check_relative_norms(norms, divisor, self._centroids.dtype)
+        scaled = (flat / divisor[:, None]).astype(self._centroids.dtype, copy=False)
+        return self._place(scaled)
+
+    def _place(self, samples: np.ndarray) -> np.ndarray:
+        """Coefficients (m, k) of new samples (m, f), scaled as in the fit."""
+        raise NotImplementedError
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The samples that coefficients stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_components)
+            Coefficients, as from ``transform``.
+
+        Returns
+        -------
+        samples : ndarray of shape (m, h, w[, c]) or (m, f)
+            With ``scale="sample"`` they have the typical norm of the training
+            samples, since their own is not part of the coefficients.
+        """
+        return super().inverse_transform(X)
+
+
+class GraphFactorization(Factorization):
+    """A factorisation with a graph of nearest neighbours of the samples."""
+
+    graph_weight: float
+    n_neighbors: int
+    graph: str
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **Factorization._parameter_constraints,
+        "graph_weight": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": [StrOptions(set(GRAPHS))],
+    }
+
+    def _build_graph(self, samples: np.ndarray) -> Graph:
+        """The graph of scaled training samples (n, f)."""
+        check_counts(self, ("n_neighbors",))
+        check_weight("graph_weight", self.graph_weight, samples)
+        return neighbor_graph(samples[None], self.n_neighbors, self.graph)
+
+    def _keep_fitted(
+        self,
+        samples: np.ndarray,
+        factors: tuple[np.ndarray, np.ndarray],
+        graph: Graph,
+    ) -> None:
+        """What ``_place`` compares new samples with."""
+        coefficients, centroids = factors
+        self._fitted = FittedModel(
+            (FittedSide(samples, centroids, graph.bandwidth[0]),),
+            coefficients,
+            self.graph_weight,
+            self.graph,
+            self.n_neighbors,
+        )

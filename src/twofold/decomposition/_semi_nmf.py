@@ -1,0 +1,119 @@
+"""SemiNMF: nonnegative coefficients over components of any sign."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+
+from twofold.core.factorize import SEMI_NMF
+from twofold.core.placement import nonnegative_least_squares
+from twofold.core.updates import unit_columns, update_centroids
+from twofold.decomposition._factorization import Factorization
+
+
+class SemiNMF(Factorization):
+    """Semi-nonnegative matrix factorisation.
+
+    Eq. (obj_seminmf): minimise ||X - V U||^2 over V >= 0, the components U being of
+    any sign. U solves its normal equations, Eq. (update_u), and V takes the
+    multiplicative step of Eq. (update_v) without graph and projections; neither ever
+    raises the objective. New samples get the nonnegative least squares coefficients
+    against the fitted components, which is what the objective asks of their rows.
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        k.
+    init : {"k-means", "random"} or array-like, default="k-means"
+        The start of V: K-means indicators plus 0.2, uniform random numbers, or
+        nonnegative coefficients of shape (n, n_components).
+    scale : {"global", "sample"}, default="global"
+        What the samples are divided by before the fit: all by their root mean square
+        norm, or each by its own norm.
+    max_iter : int, default=1000
+        The most iterations.
+    tol : float, default=1e-5
+        The fit ends when an iteration lowers the objective by no more than ``tol``
+        times the energy of the samples, ||X||^2.
+    sample_shape : tuple of int or None, default=None
+        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the start. None draws a fresh seed each time.
+    verbose : int, default=0
+        Whether to print the objective after each iteration.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, h, w[, c]) or (n_components, f)
+        U, in the unit of the pixels.
+    coefficients_ : ndarray of shape (n, n_components)
+        V, nonnegative, with columns of length 1.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective of the scaled samples after each iteration. It never rises but for
+        rounding.
+    reconstruction_error_ : ndarray of shape (n,)
+        The norm of each sample less its reconstruction.
+    n_iter_ : int
+    sample_shape_ : tuple of int
+    n_features_in_ : int
+
+    References
+    ----------
+    C. Ding, T. Li, M. I. Jordan. Convex and semi-nonnegative matrix factorizations.
+    IEEE TPAMI 32, 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twofold.decomposition import SemiNMF
+    >>> model = SemiNMF(10, random_state=0).fit(load_digits().images)
+    >>> model.components_.shape
+    (10, 8, 8)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        init: str | ArrayLike = "k-means",
+        scale: str = "global",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        sample_shape: tuple[int, ...] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_shape = sample_shape
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "SemiNMF":
+        """Learn the components and coefficients of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+        y : ignored
+
+        Returns
+        -------
+        self : SemiNMF
+        """
+        samples, divisor = self._read_scaled(X)
+        start = self._start(samples)
+        first = update_centroids(samples, start[None])[0]
+        found = self._factorize(X, samples, (start, first), SEMI_NMF)
+        unit, lengths = unit_columns(found.coefficients)
+        factors = unit, found.centroids * lengths.T
+        self._keep(samples, divisor, factors, found.history)
+        return self
+
+    def _place(self, samples: np.ndarray) -> np.ndarray:
+        return nonnegative_least_squares(samples, self._centroids)
