@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 # Where measurements find the paper's data.
 DATA ?= $(or $(TWOFOLD_DATA),../shared/data)
+# How many fits a comparison runs side by side.
+JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check format defaults data torch clean
+.PHONY: help demo test lint types check format defaults data methods torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -16,6 +18,7 @@ help:
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make data      time the reading of image files into docs/data.md"
+	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"
 
@@ -51,6 +54,11 @@ defaults: $(READY)
 
 data: $(READY)
 	$(BIN)/python benchmarks/data.py --into docs/data.md
+
+methods: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/method_times.py --into docs/methods.md
+	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python benchmarks/methods.py --jobs $(JOBS) --into docs/methods.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

@@ -4,7 +4,6 @@ Written into docs/data.md by `make data`. Times depend on the machine, so each s
 beside a yardstick of the same run: a plain loop over Pillow, and sorting the labels.
 """
 
-import argparse
 import os
 import platform
 import subprocess
@@ -15,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pages
 from PIL import Image
 
 from twofold.datasets import make_faces
 from twofold.io import read_images
 from twofold.metrics import score_all
 
-MARKER = "<!-- measured: everything below is written by benchmarks/data.py -->"
+MARKER = "<!-- measured by benchmarks/data.py -->"
 SIZE = 64
 
 
@@ -96,8 +96,6 @@ def report(count: int) -> str:
     ]
     return "\n".join(
         [
-            MARKER,
-            "",
             f"`make data` on {os.cpu_count()} cores, Python "
             f"{platform.python_version()}:",
             "",
@@ -111,14 +109,7 @@ def report(count: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = pages.parser(__doc__)
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument(
-        "--into", type=Path, help="page whose measurements are replaced"
-    )
     options = parser.parse_args()
-    text = report(options.count)
-    if options.into is not None:
-        prose, _, _ = options.into.read_text(encoding="utf-8").partition(MARKER)
-        options.into.write_text(prose + text, encoding="utf-8")
-    print(text)
+    pages.publish(report(options.count), MARKER, options.into)

@@ -3,14 +3,13 @@
 Every fit is the public estimator's; classes are used for scoring only.
 """
 
-import argparse
 import time
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pages
 import sklearn.datasets
 from joblib import Parallel, delayed
 from sklearn.cluster import KMeans
@@ -48,7 +47,7 @@ VECTORS = (
     "flat jaffe",
     "flat semeion",
 )
-MARKER = "<!-- measured: everything below is written by benchmarks/defaults.py -->"
+MARKER = "<!-- measured by benchmarks/defaults.py -->"
 IMAGE_VARIATIONS: dict[str, tuple[Any, ...]] = {
     "init": ("spectral", "k-means", "random"),
     "scale": ("sample", "global"),
@@ -230,8 +229,6 @@ def report(seeds: range, jobs: int) -> str:
     images = {**defaults, "n_directions": 4, "scale": "sample", "n_neighbors": 3}
     vectors = {**defaults, "n_directions": 40, "scale": "global", "n_neighbors": 5}
     lines = [
-        MARKER,
-        "",
         f"`make defaults`: twofold {twofold.__version__}, {len(seeds)} seeds.",
         "Accuracy, NMI and agreement in percent, means over the seeds where nothing "
         "else is said.",
@@ -247,13 +244,8 @@ def report(seeds: range, jobs: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = pages.parser(__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--into", type=Path, help="page whose tables are replaced")
     options = parser.parse_args()
-    text = report(range(options.seeds), options.jobs)
-    if options.into is not None:
-        prose, _, _ = options.into.read_text(encoding="utf-8").partition(MARKER)
-        options.into.write_text(prose + text, encoding="utf-8")
-    print(text)
+    pages.publish(report(range(options.seeds), options.jobs), MARKER, options.into)

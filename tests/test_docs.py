@@ -1,5 +1,6 @@
 """The documentation says what the code does."""
 
+import doctest
 import importlib
 import inspect
 import pkgutil
@@ -12,6 +13,7 @@ import pytest
 
 import twofold
 import twofold.core
+from twofold.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
@@ -30,9 +32,12 @@ def core_modules():
         yield importlib.import_module(f"twofold.core.{module.name}")
 
 
-def test_every_row_of_the_table_is_read():
-    table = EQUATIONS.split("| --- | --- | --- | --- |")[1].split("\n\n")[0]
-    assert len(ROWS) == table.strip().count("\n") + 1 > 10
+def test_every_row_of_the_tables_is_read():
+    tables = EQUATIONS.split("| --- | --- | --- | --- |")[1:]
+    lengths = [len(table.split("\n\n")[0].strip().split("\n")) for table in tables]
+    assert len(ROWS) == sum(lengths)
+    assert len(lengths) == 2
+    assert min(lengths) > 10
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]}-{row[1]}" for row in ROWS])
@@ -78,16 +83,32 @@ def test_importing_twofold_does_not_import_extras():
     assert ran.stdout.strip() == "set()"
 
 
-def test_the_python_code_of_the_readme_runs(capsys):
+@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
+def test_the_python_code_of_the_pages_runs(page, capsys):
     """What needs files of the user's stands in blocks of ``py`` instead."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", readme, re.S)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert blocks
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+        exec(compile(block, page, "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     promised = re.findall(r"^print\(.*\)  # (.+)$", "\n".join(blocks), re.M)
     assert printed == promised
+
+
+def test_the_examples_of_the_docstrings_hold():
+    found = pkgutil.walk_packages(twofold.__path__, "twofold.")
+    modules = [importlib.import_module(module.name) for module in found]
+    results = [doctest.testmod(module) for module in modules]
+    assert sum(result.failed for result in results) == 0
+    assert sum(result.attempted for result in results) > 25
+
+
+def test_every_method_is_compared_and_timed():
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    for name in METHODS:
+        assert page.count(f"\n| {name} | ") == 3, f"make methods has no {name}"
+        assert f"\n| `{name}` | " in page
 
 
 def test_the_version_is_in_the_changelog():
