@@ -67,15 +67,16 @@ def clusterings(model: Any, images: np.ndarray, seed: int) -> tuple[Any, Any]:
 
     Spectral clustering does not show what its K-means is given: its labels are both.
     """
+    last = model
     if isinstance(model, Pipeline):
+        last = model[-1]
         codes = model[:-1].fit_transform(images)
-        labels = model[-1].fit_predict(codes)
-        if not isinstance(model[-1], KMeans):
+        labels = last.fit_predict(codes)
+        if not isinstance(last, KMeans):
             return labels, labels
     else:
         labels = model.fit_predict(images)
         codes = getattr(model, "decomposition_", model).coefficients_
-    last = model[-1] if isinstance(model, Pipeline) else model
     single = KMeans(last.n_clusters, init="random", n_init=1, random_state=seed)
     return labels, single.fit_predict(codes)
 

@@ -31,6 +31,11 @@ def images(n: int = 60, h: int = 7, w: int = 6, seed: int = 0) -> np.ndarray:
     return stack((n, 1, h, w), seed)[:, 0]
 
 
+def relative(found: np.ndarray, known: np.ndarray) -> float:
+    """How far an array is from a known one, in terms of the latter's norm."""
+    return float(np.linalg.norm(found - known) / np.linalg.norm(known))
+
+
 def groups(n: int = 60) -> np.ndarray:
     """The groups that ``images`` and ``stack`` were drawn from."""
     return np.arange(n) % 3

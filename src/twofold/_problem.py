@@ -126,10 +126,7 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     check_counts(estimator, _COUNTS)
     samples, shape = read_samples(estimator, X, estimator.sample_shape, reset=True)
     n, k = samples.shape[0], estimator.n_clusters
-    if n < k:
-        raise ValueError(
-            f"n_clusters={k} must be at most the number of samples, got n_samples={n}"
-        )
+    check_enough("n_clusters", k, n)
     check_weights([(estimator.energy_weight, estimator.graph_weight)], samples)
     init = estimator.init
     if not isinstance(init, str):
@@ -209,6 +206,14 @@ def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
             f"{weights!r}"
         )
     return pairs
+
+
+def check_enough(name: str, k: int, n: int) -> None:
+    """Refuse more clusters or components, called ``name``, than samples."""
+    if n < k:
+        raise ValueError(
+            f"{name}={k} must be at most the number of samples, got n_samples={n}"
+        )
 
 
 def check_weights(pairs: Iterable[Pair], samples: Array) -> None:

@@ -1,8 +1,10 @@
-"""Progress of a fit: printed lines and scikit-learn's callbacks, where it has them."""
+"""Progress of a fit, printed or told to scikit-learn's callbacks, and its end."""
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -12,7 +14,7 @@ except ImportError:  # scikit-learn before 1.9
         """Stands in for the mixin of later scikit-learn versions."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "warn_unfinished"]
 
 
 class FitProgress:
@@ -51,3 +53,17 @@ class FitProgress:
         task = self.context.subcontext(task_name=f"iteration {iteration}")
         task.call_on_fit_task_begin(**self.told)
         return bool(task.call_on_fit_task_end(**self.told))
+
+
+def warn_unfinished(
+    estimator: Any, n_iter: int, reason: str, stacklevel: int = 4
+) -> None:
+    """Say that a fit ended at ``max_iter``; a callback that ended it knows why."""
+    if n_iter < estimator.max_iter:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before "
+        f"{reason}; raise max_iter or tol",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

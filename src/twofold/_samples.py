@@ -128,8 +128,13 @@ def divisors(norms: Array, scale: str, typical: float) -> Array:
     return typical * array_namespace(norms).ones_like(norms)
 
 
-def check_relative_norms(norms: Array, divisor: Array, dtype: Any) -> None:
-    """Refuse new samples that are too large beside those of the fit for its dtype."""
+def new_divisors(samples: Array, scale: str, typical: float, dtype: Any) -> Array:
+    """What each new sample is divided by: (m,).
+
+    Those that are too large beside the samples of the fit for its dtype are refused.
+    """
+    norms = sample_norms(samples)
+    divisor = divisors(norms, scale, typical)
     limit = float(np.finfo(dtype).max) ** 0.25
     largest = float(array_namespace(norms).max(norms / divisor))
     if largest > limit:
@@ -137,11 +142,12 @@ def check_relative_norms(norms: Array, divisor: Array, dtype: Any) -> None:
             f"X must have samples of norms up to {limit:.0e} times that of the fitted "
             f"ones, got {largest:.0e}"
         )
+    return divisor
 
 
 def scaled(samples: Array, divisor: Array) -> Array:
-    """The samples (n, c, h, w), each divided by its own number."""
-    return samples / divisor[:, None, None, None]
+    """The samples (n, ...), each divided by its own number."""
+    return samples / divisor.reshape(-1, *(1,) * (samples.ndim - 1))
 
 
 # Checks

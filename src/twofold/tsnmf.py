@@ -1,6 +1,5 @@
 """TSNMF, the scikit-learn estimator of two-dimensional semi-NMF."""
 
-import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -16,21 +15,18 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._labels import mean_rows, read_labels
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
-from twofold._progress import CallbackSupportMixin, FitProgress
+from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
 from twofold._samples import (
     SCALES,
-    check_relative_norms,
     combine,
-    divisors,
     from_stack,
+    new_divisors,
     read_samples,
-    sample_norms,
     scaled,
 )
 from twofold.core.arrays import Array, like, to_numpy
@@ -267,15 +263,12 @@ class TSNMF(
         self.objective_terms_ = dict(best.history)
         self.objective_history_ = self.objective_terms_.pop("total")
         self.n_iter_ = len(self.objective_history_)
-        # A callback may have stopped it sooner, and knows why.
-        if not best.converged and self.n_iter_ == self.max_iter:
-            warnings.warn(
-                f"TSNMF stopped at max_iter={self.max_iter} before an iteration "
-                f"changed the objective by at most tol={self.tol} of the samples' "
-                "energy; raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
+        if not best.converged:
+            reason = (
+                "an iteration changed the objective by at most "
+                f"tol={self.tol} of the samples' energy"
             )
+            warn_unfinished(self, self.n_iter_, reason, stacklevel=5)
         coefficients = self._keep_state(problem, best.state)
         return self._keep_labels(problem, coefficients)
 
@@ -341,9 +334,8 @@ class TSNMF(
         """``transform`` as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
-        norms = sample_norms(samples)
-        divisor = divisors(norms, *self._scaling)
-        check_relative_norms(norms, divisor, to_numpy(self.components_).dtype)
+        dtype = to_numpy(self.components_).dtype
+        divisor = new_divisors(samples, *self._scaling, dtype)
         # Scaled in their own precision, which may hold more than that of the model.
         return self._place_scaled(like(scaled(samples, divisor), self.components_))
 

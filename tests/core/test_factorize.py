@@ -109,7 +109,7 @@ def test_the_objective_is_that_of_the_residuals_and_the_graph():
     products = side_products(X, U[None], graph)
     W = literal.binary_graph(X, 3)
     expected = np.sum((X - V @ U) ** 2) + 0.7 * literal.smoothness(V, W)
-    found = factor_objective(X, (V[None], U[None]), products, 0.7)
+    found = factor_objective(X, np.sum(X**2), (V[None], U[None]), products, 0.7)
     assert np.isclose(found, expected)
 
 
@@ -117,7 +117,7 @@ def test_the_objective_of_an_exact_product_is_no_rounding():
     V, U = problems.positive((30, 4)), signed(4, 8)
     X = V @ U + 1e-9 * signed()
     factors = V[None], U[None]
-    found = factor_objective(X, factors, side_products(X, U[None]), 0.0)
+    found = factor_objective(X, np.sum(X**2), factors, side_products(X, U[None]), 0.0)
     assert np.isclose(found, np.sum((X - V @ U) ** 2), rtol=1e-6)
 
 

@@ -3,6 +3,7 @@
 import baselines_reference as literal
 import numpy as np
 import pytest
+from problems import relative
 from scipy.optimize import minimize
 
 from twofold.core import robust_pca
@@ -21,10 +22,6 @@ def corrupted(n, d, rank, part=0.05, seed=0):
     low_rank = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
     hit = rng.uniform(size=(n, d)) < part
     return low_rank, np.where(hit, rng.uniform(-50, 50, size=(n, d)), 0.0)
-
-
-def relative(found, known):
-    return np.linalg.norm(found - known) / np.linalg.norm(known)
 
 
 @pytest.mark.parametrize(("n", "d"), [(200, 150), (120, 300), (180, 180)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import relative
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.decomposition import RobustPCA
@@ -14,10 +15,6 @@ def known():
     low_rank = (rng.normal(size=(80, 3)) @ rng.normal(size=(3, 90))).reshape(80, 10, 9)
     hit = rng.uniform(size=low_rank.shape) < 0.05
     return low_rank, np.where(hit, rng.uniform(-20, 20, size=low_rank.shape), 0.0)
-
-
-def relative(found, wanted):
-    return np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("unit", [1.0, 255.0, 1e-6])

@@ -114,7 +114,8 @@ def factorize(
         As for ``solver.solve``.
     """
     coefficients, centroids = (factor[None, ...] for factor in factors)
-    energy = float(array_namespace(samples).sum(samples**2)) or 1.0
+    energy = float(array_namespace(samples).sum(samples**2))
+    allowed = tol * (energy or 1.0)
     products = side_products(samples, centroids, graph)
     run, objective = Run(max_iter, progress), np.inf
     while run.going:
@@ -123,28 +124,28 @@ def factorize(
         centroids = steps.centroids(samples, coefficients, centroids)
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids
-        objective = factor_objective(samples, factors, products, graph_weight)
-        run.record(objective, converged=before - objective <= tol * energy)
+        objective = factor_objective(samples, energy, factors, products, graph_weight)
+        run.record(objective, converged=before - objective <= allowed)
     last = coefficients[0, ...], centroids[0, ...]
     return Factors(*last, run.history, run.converged)
 
 
 def factor_objective(
     samples: Array,
+    energy: float,
     factors: tuple[Array, Array],
     products: Products,
     graph_weight: float,
 ) -> float:
     """Eq. (gnmf): ||X - V U||^2 + lambda Tr(V' L V), mostly without a pass over X.
 
-    ||X - V U||^2 = ||X||^2 - 2 <X U', V> + <V'V, U U'>, whose products the next V
-    step needs anyway; where little is left of these terms, rounding would be seen, and
-    the residuals themselves are added up.
+    ||X - V U||^2 = ||X||^2 - 2 <X U', V> + <V'V, U U'>. The first is the ``energy``,
+    the others have products that the next V step needs anyway. Where little is left of
+    these terms, rounding would be seen, and the residuals themselves are added up.
     """
     xp = array_namespace(samples)
     coefficients, centroids = factors
     overlap = xp.matrix_transpose(coefficients) @ coefficients
-    energy = float(xp.sum(samples**2))
     explained = float(xp.sum(overlap * products.inner))
     objective = energy - 2 * float(xp.sum(products.cross * coefficients)) + explained
     if objective < _CANCELLED * (energy + explained):

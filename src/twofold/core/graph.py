@@ -40,6 +40,10 @@ class Graph:
         """W V for V of shape (runs, n, k)."""
         return symmetric_product(self.neighbors, self.weights, coefficients)
 
+    def laplacian(self, coefficients: Array) -> Array:
+        """L V = D V - W V for V of shape (runs, n, k)."""
+        return self.degree * coefficients - self.product(coefficients)
+
 
 def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
     """W_P of the projected samples: i and j are joined if either lists the other.

@@ -22,8 +22,7 @@ def projected_trace(projection: Array, matrix: Array) -> Array:
 def smoothness(coefficients: Array, graph: Graph) -> Array:
     """Tr(V' L V) = Tr(V' D V) - Tr(V' W V), Eq. (manifold), for every run."""
     xp = array_namespace(coefficients)
-    laplacian_v = graph.degree * coefficients - graph.product(coefficients)
-    return xp.sum(coefficients * laplacian_v, axis=(1, 2))
+    return xp.sum(coefficients * graph.laplacian(coefficients), axis=(1, 2))
 
 
 def total(

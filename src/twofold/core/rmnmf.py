@@ -20,6 +20,7 @@ import numpy as np
 
 from twofold.core.arrays import positive_or_one
 from twofold.core.graph import Graph
+from twofold.core.objective import smoothness
 from twofold.core.placement import FittedModel, attraction
 from twofold.core.run import Run
 from twofold.core.solver import Progress
@@ -167,8 +168,9 @@ def _iterate(
     data += samples
     data -= state.residual  # X - E + Y / rho
     U = V.T @ data
-    H = np.maximum(V + (Z - weight * laplacian(graph, V)) / penalty, 0)
-    V = polar_factor(data @ U.T + H - (Z + weight * laplacian(graph, H)) / penalty)
+    H = np.maximum(V + (Z - weight * graph.laplacian(V[None])[0]) / penalty, 0)
+    pull = Z + weight * graph.laplacian(H[None])[0]
+    V = polar_factor(data @ U.T + H - pull / penalty)
     fit = V @ U
     data -= fit
     np.subtract(samples, fit, out=fit)
@@ -179,7 +181,7 @@ def _objective(
     residual: np.ndarray, V: np.ndarray, graph: Graph, weight: float
 ) -> float:
     """Eq. (rmnmf), the residual being X - V U."""
-    rough = np.sum(V * laplacian(graph, V))
+    rough = smoothness(V[None], graph)[0]
     return float(row_norms(residual).sum() + weight * rough)
 
 
@@ -266,11 +268,9 @@ def polar_factor(matrix: np.ndarray) -> np.ndarray:
     return left @ right
 
 
-def laplacian(graph: Graph, V: np.ndarray) -> np.ndarray:
-    """L V = D V - W V of a graph of one run."""
-    return graph.degree[0] * V - graph.product(V[None])[0]
-
-
 def row_norms(matrix: np.ndarray) -> np.ndarray:
-    """The Euclidean norms of the rows; their sum is the norm ||.||_{2,1}."""
+    """The Euclidean norms of the rows; their sum is the norm ||.||_{2,1}.
+
+    Without a copy of the matrix, which the ALM's iterations would notice.
+    """
     return np.sqrt(np.einsum("ij,ij->i", matrix, matrix))

@@ -76,7 +76,7 @@ def split(
     tol : float
         It ends when ||X - A - E|| is at most ``tol`` times ||X||.
     """
-    largest = singular_values(samples, 1)[0]
+    largest = largest_singular_value(samples)
     if largest == 0:  # Nothing to split.
         return _nothing(samples)
     # The largest entry of |X|, not the largest sum of a row of it.
@@ -84,7 +84,7 @@ def split(
     penalty = 1.25 / largest
     highest = _LARGEST * penalty
     low_rank, rank = np.zeros_like(samples), 1
-    run, allowed = Run(max_iter, progress), tol * np.linalg.norm(samples)
+    run, size = Run(max_iter, progress), np.linalg.norm(samples)
     while run.going:
         sparse = soft_threshold(samples - low_rank + dual / penalty, weight / penalty)
         left, values, right = singular_value_threshold(
@@ -95,8 +95,8 @@ def split(
         dual += penalty * open_
         penalty = min(_GROWTH * penalty, highest)
         objective = values.sum() + weight * np.abs(sparse).sum()
-        run.record(objective, converged=np.linalg.norm(open_) <= allowed)
-    residual = float(np.linalg.norm(open_) / np.linalg.norm(samples))
+        residual = float(np.linalg.norm(open_) / size)
+        run.record(objective, converged=residual <= tol)
     return Split(left, values, right, sparse, run.history, residual, run.converged)
 
 
@@ -142,11 +142,11 @@ def singular_value_threshold(
     return (right, kept, left.T) if turned else (left, kept, right.T)
 
 
-def singular_values(matrix: np.ndarray, count: int) -> np.ndarray:
-    """The largest singular values, falling."""
+def largest_singular_value(matrix: np.ndarray) -> float:
+    """||M||_2."""
     tall, _ = _tall(matrix)
-    squares, _ = leading_eigenvectors(tall.T @ tall, count)
-    return np.sqrt(np.maximum(squares[:count], 0))
+    squares, _ = leading_eigenvectors(tall.T @ tall, 1)
+    return float(max(squares[0], 0)) ** 0.5
 
 
 def _tall(matrix: np.ndarray) -> tuple[np.ndarray, bool]:

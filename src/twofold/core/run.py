@@ -34,8 +34,8 @@ class Run:
         """Note the end of an iteration."""
         self.objectives.append(float(objective))
         self.converged = bool(converged)
-        count = len(self.objectives)
-        halt = self.progress is not None and self.progress(count, self.history[-1:])
+        count, last = len(self.objectives), np.array(self.objectives[-1:])
+        halt = self.progress is not None and self.progress(count, last)
         self.going = not (self.converged or halt or count == self.max_iter)
 
     @property

@@ -1,6 +1,5 @@
-"""What the decompositions share: reading stacks or flat samples, and warnings."""
+"""What the decompositions share: reading stacks or flat samples, and inverting."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._samples import combine, from_stack, read_samples
@@ -64,17 +62,3 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def warn_unfinished(
-    estimator: Any, n_iter: int, reason: str, stacklevel: int = 4
-) -> None:
-    """Say that a fit ended at ``max_iter``; a callback that ended it knows why."""
-    if n_iter < estimator.max_iter:
-        return
-    warnings.warn(
-        f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before "
-        f"{reason}; raise max_iter or tol",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )

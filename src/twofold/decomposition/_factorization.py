@@ -7,19 +7,26 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._problem import check_counts, check_weight, draw_seeds, given_start
-from twofold._progress import CallbackSupportMixin, FitProgress
+from twofold._problem import (
+    check_counts,
+    check_enough,
+    check_weight,
+    draw_seeds,
+    given_start,
+)
+from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
 from twofold._samples import (
-    check_relative_norms,
     divisors,
+    new_divisors,
     sample_norms,
+    scaled,
     typical_norm,
 )
 from twofold.core.factorize import Factors, Steps, factorize
 from twofold.core.graph import GRAPHS, Graph, neighbor_graph
 from twofold.core.initial import SIMPLE_STARTS, simple_start
 from twofold.core.placement import FittedModel, FittedSide, reconstruction_errors
-from twofold.decomposition._base import Decomposition, warn_unfinished
+from twofold.decomposition._base import Decomposition
 
 FACTOR_SCALES = ("sample", "global")
 
@@ -54,15 +61,11 @@ class Factorization(CallbackSupportMixin, Decomposition):
         """Training samples (n, f) as they are fitted, and what they were divided by."""
         check_counts(self, ("n_components", "max_iter"))
         flat = self._read_flat(X, reset=True)
-        if len(flat) < self.n_components:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most the number of "
-                f"samples, got n_samples={len(flat)}"
-            )
+        check_enough("n_components", self.n_components, len(flat))
         norms = sample_norms(flat)
         self._typical = typical_norm(norms)
         divisor = divisors(norms, self.scale, self._typical)
-        return flat / divisor[:, None], divisor
+        return scaled(flat, divisor), divisor
 
     def _start(self, samples: np.ndarray) -> np.ndarray:
         """V^0 (n, k), positive."""
@@ -134,11 +137,9 @@ class Factorization(CallbackSupportMixin, Decomposition):
         """
         check_is_fitted(self)
         flat = self._read_flat(X, reset=False)
-        norms = sample_norms(flat)
-        divisor = divisors(norms, self.scale, self._typical)
-        check_relative_norms(norms, divisor, self._centroids.dtype)
-        scaled = (flat / divisor[:, None]).astype(self._centroids.dtype, copy=False)
-        return self._place(scaled)
+        dtype = self._centroids.dtype
+        divisor = new_divisors(flat, self.scale, self._typical, dtype)
+        return self._place(scaled(flat, divisor).astype(dtype, copy=False))
 
     def _place(self, samples: np.ndarray) -> np.ndarray:
         """Coefficients (m, k) of new samples (m, f), scaled as in the fit."""

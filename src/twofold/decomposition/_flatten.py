@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin
+from sklearn.base import OneToOneFeatureMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._samples import read_codes
@@ -40,6 +40,7 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
     def __init__(self, *, sample_shape: tuple[int, ...] | None = None) -> None:
         self.sample_shape = sample_shape
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "Flatten":
         """Remember the shape of the samples.
 
@@ -52,7 +53,6 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
         -------
         self : Flatten
         """
-        self._validate_params()
         self._read_flat(X, reset=True)
         return self
 

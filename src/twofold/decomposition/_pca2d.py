@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._samples import (
     are_vectors,
-    check_relative_norms,
     from_stack,
+    new_divisors,
     read_codes,
     read_directions,
     sample_norms,
@@ -156,10 +156,7 @@ class PCA2D(Decomposition):
         """
         check_is_fitted(self)
         samples = self._read_stack(X, reset=False)
-        norms = sample_norms(samples)
-        check_relative_norms(
-            norms, self._typical * np.ones_like(norms), self._mean.dtype
-        )
+        new_divisors(samples, "global", self._typical, self._mean.dtype)  # refuses
         centred = (samples - self._mean).astype(self._mean.dtype, copy=False)
         return self._project(centred).reshape(len(samples), -1)
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 
-from twofold._progress import FitProgress
+from twofold._progress import FitProgress, warn_unfinished
 from twofold.core.rmnmf import place_rows, robust_factors
-from twofold.decomposition._base import warn_unfinished
 from twofold.decomposition._factorization import GraphFactorization
 
 

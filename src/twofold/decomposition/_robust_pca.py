@@ -10,11 +10,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._problem import check_counts
-from twofold._progress import CallbackSupportMixin, FitProgress
+from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
 from twofold._samples import sample_norms
 from twofold.core.robust_pca import split, split_rows
 from twofold.core.updates import canonical_signs
-from twofold.decomposition._base import Decomposition, warn_unfinished
+from twofold.decomposition._base import Decomposition
 
 _GIANT = 1e4
 """How many times the median an entry may be before the tolerance means little."""
