@@ -1,10 +1,15 @@
 """The end of line 9 of Algorithm 1: the labels that K-means reads off V."""
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.placement import FittedModel, place
 
 
 def read_labels(
@@ -43,6 +48,35 @@ def read_labels(
             stacklevel=6,
         )
     return labels
+
+
+@dataclass(frozen=True)
+class PlacedClusters:
+    """What new samples are compared with, computed when the first ones come.
+
+    Attributes
+    ----------
+    fitted : FittedModel
+    lengths : array of shape (k,)
+        Of the columns of its V.
+    labels : ndarray of shape (n,)
+        Of its training samples.
+    """
+
+    fitted: FittedModel
+    lengths: Array
+    labels: np.ndarray
+
+    @cached_property
+    def centers(self) -> Array:
+        """The mean coefficients of each cluster, one row each.
+
+        Its training samples are placed as new ones are: the fit ends before V is at
+        its optimum.
+        """
+        trained = tuple(side.features for side in self.fitted.sides)
+        placed = place(trained, self.fitted) / self.lengths
+        return like(mean_rows(to_numpy(placed), self.labels), placed)
 
 
 def mean_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

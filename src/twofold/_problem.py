@@ -90,7 +90,8 @@ class Problem:
         """All starts under each (lambda_1, lambda_2), as one batch of runs."""
         samples, bases = compact(self.samples, self.settings.n_directions)
         sides = both_sides(samples)
-        starts = {e: self.starts(samples, sides, e) for e, _ in dict.fromkeys(weights)}
+        distinct = dict.fromkeys(energy for energy, _ in weights)
+        starts = {energy: self.starts(samples, sides, energy) for energy in distinct}
         start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
         energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T

@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._labels import mean_rows, read_labels
+from twofold._labels import PlacedClusters, read_labels
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
 from twofold._samples import (
@@ -300,9 +300,7 @@ class TSNMF(
         labels = read_labels(
             to_numpy(coefficients), problem.group, self.n_clusters, problem.labels_seed
         )
-        # The fit ends before V is at its optimum, where new samples are placed.
-        placed = to_numpy(self._place_scaled(problem.samples))
-        self._centers = like(mean_rows(placed, labels), coefficients)
+        self._clusters = PlacedClusters(self._fitted, self._lengths, labels)
         xp = array_namespace(coefficients)
         labels = xp.asarray(labels, device=device(coefficients))
         self.labels_ = problem.as_given(labels)
@@ -337,9 +335,7 @@ class TSNMF(
         dtype = to_numpy(self.components_).dtype
         divisor = new_divisors(samples, *self._scaling, dtype)
         # Scaled in their own precision, which may hold more than that of the model.
-        return self._place_scaled(like(scaled(samples, divisor), self.components_))
-
-    def _place_scaled(self, samples: Array) -> Array:
+        samples = like(scaled(samples, divisor), self.components_)
         projected = project_both(samples, self._projections)
         return place(projected, self._fitted) / self._lengths
 
@@ -359,7 +355,7 @@ class TSNMF(
         """
         coefficients = self._place(X)
         xp = array_namespace(coefficients)
-        centers = self._centers
+        centers = self._clusters.centers
         squared = xp.sum(centers**2, axis=1) - 2 * coefficients @ centers.T
         return xp.astype(xp.argmin(squared, axis=1), self.labels_.dtype)
 
