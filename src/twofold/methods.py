@@ -49,11 +49,22 @@ class Method:
         shape, whose ``fit_predict`` gives the labels.
     grid : mapping of str to tuple
         What the paper tries of each parameter.
+    swept : tuple of str
+        Parameters of the grid that the clusterer fits together, by
+        ``fit_sweep(X, values)``, which returns a fitted model for each tuple of their
+        values.
+    iterative : bool
+        Whether ``build`` takes ``max_iter``.
+    takes_tensors : bool
+        Whether the clusterer fits PyTorch tensors where they lie.
     """
 
     title: str
     build: Callable[..., Any]
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    swept: tuple[str, ...] = ()
+    iterative: bool = False
+    takes_tensors: bool = False
 
     def settings(self) -> list[dict[str, Any]]:
         """All combinations of the grid; a single empty one where there is no grid."""
@@ -159,9 +170,9 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
-    """TS-NMF with the paper's graph, and the start that the others have."""
+    """TS-NMF with the paper's graph, and its own start in the first subspaces."""
     [seed] = draw_seeds(random_state, 1)
-    options = {"graph": "binary", "n_neighbors": 5, "init": "k-means", **more}
+    options = {"graph": "binary", "n_neighbors": 5, **more}
     return TSNMF(n_clusters, random_state=seed, **options)
 
 
@@ -172,13 +183,13 @@ def _kmeans(n_clusters: int, seed: int, **more: Any) -> KMeans:
 METHODS: dict[str, Method] = {
     "kmeans": Method("K-Means", kmeans),
     "pca": Method("PCA", pca, {"n_components": DIRECTIONS}),
-    "rpca": Method("RPCA", rpca),
+    "rpca": Method("RPCA", rpca, iterative=True),
     "2dpca": Method("2DPCA", pca2d, {"n_directions": DIRECTIONS}),
-    "nmf": Method("NMF", nmf),
+    "nmf": Method("NMF", nmf, iterative=True),
     "sc": Method("SC", sc, {"radius": WEIGHTS}),
-    "gnmf": Method("GNMF", on_factors(GNMF), {"graph_weight": WEIGHTS}),
-    "rmnmf": Method("RMNMF", on_factors(RMNMF), {"graph_weight": WEIGHTS}),
-    "semi-nmf": Method("Semi-NMF", on_factors(SemiNMF)),
+    "gnmf": Method("GNMF", on_factors(GNMF), {"graph_weight": WEIGHTS}, iterative=True),
+    "rmnmf": Method("RMNMF", on_factors(RMNMF), {"graph_weight": WEIGHTS}, iterative=True),
+    "semi-nmf": Method("Semi-NMF", on_factors(SemiNMF), iterative=True),
     "ts-nmf": Method(
         "TS-NMF",
         ts_nmf,
@@ -187,5 +198,8 @@ METHODS: dict[str, Method] = {
             "energy_weight": WEIGHTS,
             "graph_weight": WEIGHTS,
         },
+        swept=("energy_weight", "graph_weight"),
+        iterative=True,
+        takes_tensors=True,
     ),
 }

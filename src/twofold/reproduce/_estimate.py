@@ -1,0 +1,70 @@
+"""How long jobs will take: from the store, from rough rules, and from those done."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+
+from twofold.reproduce._data import load_data
+from twofold.reproduce._protocol import Job
+from twofold.reproduce._store import Store
+
+_SECONDS = {
+    "kmeans": 0.2,
+    "pca": 0.1,
+    "rpca": 1.0,
+    "2dpca": 0.1,
+    "nmf": 0.8,
+    "sc": 0.1,
+    "gnmf": 1.0,
+    "rmnmf": 2.0,
+    "semi-nmf": 0.6,
+    "ts-nmf": 0.4,
+}
+"""Of a fit to the 400 images of 32 x 32 pixels of ORL, on one core of a server."""
+
+
+class Estimate:
+    """Seconds of work in jobs that have not ended.
+
+    Parameters
+    ----------
+    store : Store
+        Where it has fits of the same method to subsets of the same size, they tell
+        how long one takes; a rough rule does elsewhere.
+    jobs : iterable of Job
+    """
+
+    def __init__(self, store: Store, jobs: Iterable[Job]) -> None:
+        seen: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+        for result in store.results():
+            seen[result.data, result.method, result.n_clusters].append(result.seconds)
+        self._seen = {kind: sum(times) / len(times) for kind, times in seen.items()}
+        self._left = sum(map(self._expected, jobs))
+        self._done = 0.0
+
+    def finish(self, job: Job) -> None:
+        """Count a job as done."""
+        expected = self._expected(job)
+        self._left -= expected
+        self._done += expected
+
+    def seconds_left(self, workers: int) -> float:
+        """Before anything has been measured."""
+        return self._left / workers
+
+    def seconds_left_after(self, elapsed: float) -> float:
+        """When what is done took ``elapsed`` seconds."""
+        return elapsed * max(self._left, 0.0) / self._done
+
+    def _expected(self, job: Job) -> float:
+        kind = job.data, job.method, job.n_clusters
+        return len(job.settings) * (self._seen.get(kind) or rough_seconds(job))
+
+
+def rough_seconds(job: Job) -> float:
+    """A guess at the seconds of one fit, within a factor of about three."""
+    loaded = load_data(job.data, job.seed)
+    n = len(loaded.target) * job.n_clusters / loaded.n_classes
+    pixels = math.prod(loaded.images.shape[1:])
+    per_orl = _SECONDS.get(job.method, max(_SECONDS.values()))
+    return per_orl * (n / 400) ** 1.3 * (pixels / 1024) ** 0.7 + 0.01

@@ -1,0 +1,53 @@
+"""What a user has made, found by its import path."""
+
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from twofold.methods import METHODS, Method
+
+
+def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
+    """The object that ``module:object`` names, the working folder being importable."""
+    module, colon, name = path.partition(":")
+    if not (colon and module and name):
+        raise ValueError(
+            f"{option} must be one of {', '.join(known)}, or an import path "
+            f"module:object, got {path!r}"
+        )
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as missing:
+        raise ValueError(f"{option} {path} cannot be imported: {missing}") from missing
+
+
+def find_method(name: str) -> Method:
+    """A method by its name in ``METHODS`` or by its import path, module:object."""
+    if name in METHODS:
+        return METHODS[name]
+    found = by_import_path("--method", name, METHODS)
+    if not isinstance(found, Method):
+        raise ValueError(
+            f"--method {name} must be a twofold.methods.Method, got "
+            f"{type(found).__name__}"
+        )
+    return found
+
+
+def source_digest(name: str) -> str:
+    """Of the file in which a user's method is built; empty for those of ``METHODS``.
+
+    The latter change with the version of twofold.
+    """
+    if name in METHODS:
+        return ""
+    file = inspect.getsourcefile(inspect.unwrap(find_method(name).build))
+    source = Path(file).read_bytes() if file else b""
+    return hashlib.sha256(source).hexdigest()[:16]

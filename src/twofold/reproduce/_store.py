@@ -1,0 +1,256 @@
+"""Results on disk: an SQLite file to which rows are only ever added.
+
+SQLite, because its transactions survive a kill at any point and a full disk, several
+processes may write to one file, adding a row costs microseconds, and it comes with
+Python. A Parquet file cannot be added to, and a folder of thousands of small ones is
+slow to read; DuckDB lets a single process write.
+"""
+
+import hashlib
+import sqlite3
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import astuple, fields
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from twofold.reproduce._jobs import Result
+
+_COLUMNS = tuple(field.name for field in fields(Result))
+_STORED = (*_COLUMNS, "checksum")
+_TYPES = {
+    "n_clusters": "INTEGER",
+    "subset": "INTEGER",
+    "seed": "INTEGER",
+    "max_iter": "INTEGER",
+    "n_samples": "INTEGER",
+    "n_iter": "INTEGER",
+    "accuracy": "REAL",
+    "nmi": "REAL",
+    "purity": "REAL",
+    "seconds": "REAL",
+    "finished": "REAL",
+}
+_FORMAT = 1
+"""In the file's ``user_version``; another one is refused."""
+
+_APPLICATION = 0x32464C44
+"""In the file's ``application_id``, so that no other program's file is touched."""
+
+_WAIT = 60.0
+"""Seconds to wait while another process writes."""
+
+
+class StoreError(Exception):
+    """A store that cannot be read or written, and what to do about it."""
+
+
+class _Damaged(Exception):
+    """A file that was a store, some pages of which cannot be read."""
+
+
+class Store:
+    """The results of a protocol, by key.
+
+    Each row carries a checksum. A row that does not match it, and rows on damaged
+    pages, are dropped with a warning when the store is opened, so that their fits are
+    run again.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = Lock()  # joblib draws jobs in a thread of its own
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._opened()
+        except (sqlite3.Error, OSError) as failure:
+            raise StoreError(f"cannot open the store {self.path}: {failure}") from None
+        self._drop_damaged_rows()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()
+
+    def add(self, results: Iterable[Result]) -> None:
+        """Add results in one transaction; those that are there stay, unless failed."""
+        rows = [(*astuple(result), _checksum(astuple(result))) for result in results]
+        updates = ", ".join(f"{name} = excluded.{name}" for name in _STORED)
+        statement = (
+            f"INSERT INTO results ({', '.join(_STORED)}) "
+            f"VALUES ({', '.join('?' * len(_STORED))}) "
+            f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE error IS NOT NULL"
+        )
+        try:
+            with self._lock, self._connection:
+                self._connection.executemany(statement, rows)
+        except sqlite3.Error as failure:
+            raise StoreError(
+                f"cannot write to the store {self.path}: {failure}; what was written "
+                "before is safe, and the same command goes on from there"
+            ) from None
+
+    def keys(self, *, failed: bool = True) -> set[str]:
+        """The keys of all results, with or without those of fits that failed."""
+        where = "" if failed else " WHERE error IS NULL"
+        return {key for (key,) in self._read(f"SELECT key FROM results{where}")}
+
+    def has(self, keys: Sequence[str], *, failed: bool = True) -> bool:
+        """Whether all of these results are there, not counting failures if so asked."""
+        where = "" if failed else " AND error IS NULL"
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT count(*) FROM results WHERE key IN ({marks}){where}"
+        [(found,)] = self._read(query, keys)
+        return found == len(keys)
+
+    def results(self) -> Iterator[Result]:
+        """All results, in the order in which they were added."""
+        names = ", ".join(_COLUMNS)
+        for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
+            yield Result(*row)
+
+    def merge(self, other: "Store") -> int:
+        """Add the results of another store; returns how many were new."""
+        before = len(self.keys(failed=False))
+        self.add(other.results())
+        return len(self.keys(failed=False)) - before
+
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+        try:
+            with self._lock:
+                return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as failure:
+            raise StoreError(f"cannot read the store {self.path}: {failure}") from None
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection to a whole file, salvaged from a damaged one if need be."""
+        try:
+            return _connect(self.path)
+        except _Damaged as damage:
+            kept = _salvage(self.path)
+            damaged = _set_aside(self.path)
+            connection = _connect(self.path)
+            warnings.warn(
+                f"the store {self.path} is damaged ({damage}); {len(kept)} results "
+                f"were saved from it, the rest will be run again; the damaged file is "
+                f"kept as {damaged}",
+                stacklevel=3,
+            )
+            with connection:
+                marks = ", ".join("?" * len(_STORED))
+                connection.executemany(
+                    f"INSERT OR IGNORE INTO results VALUES ({marks})", kept
+                )
+            return connection
+
+    def _drop_damaged_rows(self) -> None:
+        names = ", ".join(_STORED)
+        damaged = [
+            rowid
+            for rowid, *row, checksum in self._read(
+                f"SELECT rowid, {names} FROM results"
+            )
+            if _checksum(tuple(row)) != checksum
+        ]
+        if damaged:
+            warnings.warn(
+                f"the store {self.path} has {len(damaged)} damaged record(s), which "
+                "are dropped and will be run again",
+                stacklevel=3,
+            )
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM results WHERE rowid = ?", [(i,) for i in damaged]
+                )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open or make a store."""
+    new = not path.exists() or path.stat().st_size == 0
+    connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
+    try:
+        _check_format(connection, new)
+        # Readers and a writer do not wait for each other, and no commit waits for
+        # the disk: after a loss of power the last ones may be missing, never torn.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        columns = ", ".join(
+            f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
+            for name in _STORED
+        )
+        with connection:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS results ({columns})")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
+        if verdict != "ok":
+            raise _Damaged(verdict)
+    except sqlite3.DatabaseError as failure:
+        connection.close()
+        if "malformed" in str(failure):
+            raise _Damaged(failure) from failure
+        raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_format(connection: sqlite3.Connection, new: bool) -> None:
+    """Refuse a file of another program or of another version."""
+    [(application,)] = connection.execute("PRAGMA application_id")
+    [(found,)] = connection.execute("PRAGMA user_version")
+    if not new and application != _APPLICATION:
+        raise sqlite3.OperationalError("it is not a store of twofold; name another")
+    if found not in (0, _FORMAT):
+        raise sqlite3.OperationalError(
+            f"its format is {found}, this version of twofold reads {_FORMAT}"
+        )
+
+
+def _salvage(path: Path) -> list[tuple[object, ...]]:
+    """The rows of a damaged file that can be read, from either end."""
+    rows: dict[object, tuple[object, ...]] = {}
+    for direction in ("ASC", "DESC"):
+        with closing(sqlite3.connect(path, timeout=_WAIT)) as connection:
+            query = f"SELECT {', '.join(_STORED)} FROM results ORDER BY rowid"
+            try:
+                for row in connection.execute(f"{query} {direction}"):
+                    rows.setdefault(row[0], row)
+            except sqlite3.DatabaseError:
+                continue
+    return list(rows.values())
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged store, and drop the files that SQLite keeps beside it."""
+    aside, number = path.with_name(f"{path.name}.damaged"), 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.damaged-{number}")
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return aside
+
+
+def _checksum(row: tuple[object, ...]) -> str:
+    return hashlib.blake2b(repr(row).encode(), digest_size=8).hexdigest()
