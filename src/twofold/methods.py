@@ -188,7 +188,9 @@ METHODS: dict[str, Method] = {
     "nmf": Method("NMF", nmf, iterative=True),
     "sc": Method("SC", sc, {"radius": WEIGHTS}),
     "gnmf": Method("GNMF", on_factors(GNMF), {"graph_weight": WEIGHTS}, iterative=True),
-    "rmnmf": Method("RMNMF", on_factors(RMNMF), {"graph_weight": WEIGHTS}, iterative=True),
+    "rmnmf": Method(
+        "RMNMF", on_factors(RMNMF), {"graph_weight": WEIGHTS}, iterative=True
+    ),
     "semi-nmf": Method("Semi-NMF", on_factors(SemiNMF), iterative=True),
     "ts-nmf": Method(
         "TS-NMF",

@@ -100,9 +100,7 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
             setting=setting,
             finished=time.time(),
         )
-        for key, setting, outcome in zip(
-            job.keys, job.settings, outcomes, strict=True
-        )
+        for key, setting, outcome in zip(job.keys, job.settings, outcomes, strict=True)
     ]
 
 

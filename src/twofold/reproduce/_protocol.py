@@ -115,7 +115,13 @@ def all_jobs(protocol: Protocol) -> list[Job]:
     """The jobs of a protocol; those on the same subset follow each other."""
     jobs = [
         Job(
-            data, method, n, subset, protocol.seed, settings, _max_iter(protocol, method)
+            data,
+            method,
+            n,
+            subset,
+            protocol.seed,
+            settings,
+            _max_iter(protocol, method),
         )
         for data in protocol.data
         for n in rows(protocol, data)
@@ -173,7 +179,12 @@ def _studies(protocol: Protocol) -> Iterator[Job]:
             grid = dict(find_method(method).grid)
             if method not in ("2dpca", "ts-nmf"):
                 continue
-            beyond = [r for r in STUDY_DIRECTIONS if r not in grid["n_directions"]]
+            sides = load_data(data, protocol.seed).images.shape[1:3]
+            beyond = [
+                r
+                for r in STUDY_DIRECTIONS
+                if r not in grid["n_directions"] and r <= min(sides)
+            ]
             settings = list(ParameterGrid(grid | {"n_directions": beyond}))
             for batch in _batches(method, settings):
                 limit = _max_iter(protocol, method)

@@ -11,13 +11,15 @@ import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
 from twofold.reproduce._jobs import Result
+
+Row = tuple[Any, ...]
 
 _COLUMNS = tuple(field.name for field in fields(Result))
 _STORED = (*_COLUMNS, "checksum")
@@ -39,6 +41,15 @@ _FORMAT = 1
 
 _APPLICATION = 0x32464C44
 """In the file's ``application_id``, so that no other program's file is touched."""
+
+_ADD_ORIGIN = "INSERT OR IGNORE INTO origins VALUES (?, ?)"
+
+# What is there stays, unless it is a failure.
+_ADD_RESULT = (
+    f"INSERT INTO results VALUES ({', '.join('?' * len(_STORED))}) ON CONFLICT (key) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _STORED)} "
+    "WHERE error IS NOT NULL"
+)
 
 _WAIT = 60.0
 """Seconds to wait while another process writes."""
@@ -92,16 +103,13 @@ class Store:
 
     def add(self, results: Iterable[Result]) -> None:
         """Add results in one transaction; those that are there stay, unless failed."""
-        rows = [(*astuple(result), _checksum(astuple(result))) for result in results]
-        updates = ", ".join(f"{name} = excluded.{name}" for name in _STORED)
-        statement = (
-            f"INSERT INTO results ({', '.join(_STORED)}) "
-            f"VALUES ({', '.join('?' * len(_STORED))}) "
-            f"ON CONFLICT (key) DO UPDATE SET {updates} WHERE error IS NOT NULL"
-        )
+        results = list(results)
+        origins = {(_short(result.origin), result.origin) for result in results}
+        rows = [_stored(result) for result in results]
         try:
             with self._lock, self._connection:
-                self._connection.executemany(statement, rows)
+                self._connection.executemany(_ADD_ORIGIN, origins)
+                self._connection.executemany(_ADD_RESULT, rows)
         except sqlite3.Error as failure:
             raise StoreError(
                 f"cannot write to the store {self.path}: {failure}; what was written "
@@ -123,9 +131,11 @@ class Store:
 
     def results(self) -> Iterator[Result]:
         """All results, in the order in which they were added."""
+        origins = dict(self._read("SELECT id, about FROM origins"))
         names = ", ".join(_COLUMNS)
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
-            yield Result(*row)
+            result = Result(*row)
+            yield replace(result, origin=origins.get(result.origin, "{}"))
 
     def merge(self, other: "Store") -> int:
         """Add the results of another store; returns how many were new."""
@@ -133,7 +143,7 @@ class Store:
         self.add(other.results())
         return len(self.keys(failed=False)) - before
 
-    def _read(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[Row]:
         try:
             with self._lock:
                 return self._connection.execute(query, values).fetchall()
@@ -145,7 +155,7 @@ class Store:
         try:
             return _connect(self.path)
         except _Damaged as damage:
-            kept = _salvage(self.path)
+            origins, kept = _salvage(self.path)
             damaged = _set_aside(self.path)
             connection = _connect(self.path)
             warnings.warn(
@@ -155,10 +165,8 @@ class Store:
                 stacklevel=3,
             )
             with connection:
-                marks = ", ".join("?" * len(_STORED))
-                connection.executemany(
-                    f"INSERT OR IGNORE INTO results VALUES ({marks})", kept
-                )
+                connection.executemany(_ADD_ORIGIN, origins)
+                connection.executemany(_ADD_RESULT, kept)
             return connection
 
     def _drop_damaged_rows(self) -> None:
@@ -198,6 +206,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         )
         with connection:
             connection.execute(f"CREATE TABLE IF NOT EXISTS results ({columns})")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS origins (id TEXT PRIMARY KEY, about TEXT)"
+            )
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {_FORMAT}")
         [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
@@ -226,18 +237,19 @@ def _check_format(connection: sqlite3.Connection, new: bool) -> None:
         )
 
 
-def _salvage(path: Path) -> list[tuple[object, ...]]:
-    """The rows of a damaged file that can be read, from either end."""
-    rows: dict[object, tuple[object, ...]] = {}
-    for direction in ("ASC", "DESC"):
-        with closing(sqlite3.connect(path, timeout=_WAIT)) as connection:
-            query = f"SELECT {', '.join(_STORED)} FROM results ORDER BY rowid"
-            try:
-                for row in connection.execute(f"{query} {direction}"):
-                    rows.setdefault(row[0], row)
-            except sqlite3.DatabaseError:
-                continue
-    return list(rows.values())
+def _salvage(path: Path) -> tuple[list[Row], list[Row]]:
+    """Origins and results that can be read in a damaged file, from either end."""
+    found: dict[str, dict[object, Row]] = {"origins": {}, "results": {}}
+    for table, rows in found.items():
+        for direction in ("ASC", "DESC"):
+            query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
+            with closing(sqlite3.connect(path, timeout=_WAIT)) as connection:
+                try:
+                    for row in connection.execute(query):
+                        rows.setdefault(row[0], row)
+                except sqlite3.DatabaseError:
+                    continue
+    return list(found["origins"].values()), list(found["results"].values())
 
 
 def _set_aside(path: Path) -> Path:
@@ -252,5 +264,15 @@ def _set_aside(path: Path) -> Path:
     return aside
 
 
-def _checksum(row: tuple[object, ...]) -> str:
-    return hashlib.blake2b(repr(row).encode(), digest_size=8).hexdigest()
+def _stored(result: Result) -> Row:
+    """The row of a result: its origin, which many share, by a short name."""
+    row = astuple(replace(result, origin=_short(result.origin)))
+    return (*row, _checksum(row))
+
+
+def _checksum(row: Row) -> str:
+    return _short(repr(row))
+
+
+def _short(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
