@@ -2,10 +2,12 @@
 
 from twofold.reproduce._data import DATA, DataSet
 from twofold.reproduce._jobs import Result
+from twofold.reproduce._output import write_all
 from twofold.reproduce._paper import METRICS, Cell, paper_tables
-from twofold.reproduce._protocol import Protocol
-from twofold.reproduce._runner import Progress, run
+from twofold.reproduce._protocol import Protocol, data_at_hand
+from twofold.reproduce._runner import Progress, Report, run
 from twofold.reproduce._store import Store, StoreError
+from twofold.reproduce._summary import Outcome, Table, tables
 from twofold.reproduce._workers import ClusterError
 
 __all__ = [
@@ -14,11 +16,17 @@ __all__ = [
     "Cell",
     "ClusterError",
     "DataSet",
+    "Outcome",
     "Progress",
     "Protocol",
+    "Report",
     "Result",
     "Store",
     "StoreError",
+    "Table",
+    "data_at_hand",
     "paper_tables",
     "run",
+    "tables",
+    "write_all",
 ]

@@ -90,12 +90,16 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
             reason = f"{type(failure).__name__}: {failure}"
             outcomes = [{"error": reason[:500]}] * len(job.settings)
     seconds = (time.perf_counter() - begin) / len(job.settings)
-    empty = dict.fromkeys(("accuracy", "nmi", "purity", "n_iter", "trace", "error"))
-    shared = {name: value for name, value in asdict(job).items() if name in _SHARED}
-    shared |= {"n_samples": len(target), "seconds": seconds, "origin": origin(device)}
+    shared: dict[str, Any] = {
+        **dict.fromkeys(("accuracy", "nmi", "purity", "n_iter", "trace", "error")),
+        **{name: value for name, value in asdict(job).items() if name in _SHARED},
+        "n_samples": len(target),
+        "seconds": seconds,
+        "origin": origin(device),
+    }
     return [
         Result(
-            **(empty | shared | outcome),
+            **(shared | outcome),
             key=key,
             setting=setting,
             finished=time.time(),

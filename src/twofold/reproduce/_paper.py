@@ -59,5 +59,5 @@ def paper_rows(data: str) -> tuple[int, ...]:
 
 
 def _rows() -> Iterator[dict[str, str]]:
-    with (files(__package__) / "paper.csv").open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
+    text = (files(__package__) / "paper.csv").read_text(encoding="utf-8")
+    yield from csv.DictReader(text.splitlines())

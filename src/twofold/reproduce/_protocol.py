@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 
 import twofold
 from twofold.methods import METHODS
-from twofold.reproduce._data import PAPER_DATA, load_data
+from twofold.reproduce._data import PAPER_DATA, is_here, load_data
 from twofold.reproduce._objects import find_method, source_digest
 
 QUICK_DATA = ("yale", "jaffe", "orl-40")
@@ -19,17 +19,12 @@ QUICK_DATA = ("yale", "jaffe", "orl-40")
 STUDY_DIRECTIONS = tuple(range(1, 20, 2))
 """r in the paper's study of it."""
 
-TRACED = {
-    "n_directions": 5,
-    "energy_weight": 1.0,
-    "graph_weight": 1.0,
-    "tol": 0.0,
-}
-"""The fit of TS-NMF whose objective is drawn."""
-
 TRACED_ITERATIONS = 100
 
 Setting = dict[str, Any]
+
+_TRACED = ('{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5,"tol":0.0}',)
+"""The fit of TS-NMF whose objective is drawn."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +106,17 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def data_at_hand(quick: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The data sets to run where none are named, and those that are not here.
+
+    The digits, which come with scikit-learn, stand in where none of the others is.
+    """
+    wanted = QUICK_DATA if quick else PAPER_DATA
+    here = tuple(name for name in wanted if is_here(name))
+    missing = tuple(name for name in wanted if name not in here)
+    return here or ("digits",), missing
+
+
 def all_jobs(protocol: Protocol) -> list[Job]:
     """The jobs of a protocol; those on the same subset follow each other."""
     jobs = [
@@ -129,7 +135,7 @@ def all_jobs(protocol: Protocol) -> list[Job]:
         for method in protocol.methods
         for settings in _batches(method, grid_settings(protocol, method))
     ]
-    return jobs if protocol.quick else jobs + list(_studies(protocol))
+    return jobs + list(_studies(protocol))
 
 
 def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
@@ -172,32 +178,27 @@ def _batches(method: str, settings: list[Setting]) -> list[tuple[str, ...]]:
 
 
 def _studies(protocol: Protocol) -> Iterator[Job]:
-    """More directions than the tables have, and a traced fit, on the last row."""
+    """On the last row: more directions than the tables have, and a traced fit."""
     for data in protocol.data:
         n = rows(protocol, data)[-1]
-        for method in protocol.methods:
-            grid = dict(find_method(method).grid)
-            if method not in ("2dpca", "ts-nmf"):
-                continue
-            sides = load_data(data, protocol.seed).images.shape[1:3]
-            beyond = [
-                r
-                for r in STUDY_DIRECTIONS
-                if r not in grid["n_directions"] and r <= min(sides)
-            ]
-            settings = list(ParameterGrid(grid | {"n_directions": beyond}))
-            for batch in _batches(method, settings):
-                limit = _max_iter(protocol, method)
+        for method in sorted({"2dpca", "ts-nmf"}.intersection(protocol.methods)):
+            limit = _max_iter(protocol, method)
+            for batch in _batches(method, _further_directions(protocol, data, method)):
                 yield Job(data, method, n, 0, protocol.seed, batch, limit)
         if "ts-nmf" in protocol.methods:
             limit = protocol.max_iter or TRACED_ITERATIONS
-            yield traced_job(data, n, protocol.seed, limit)
+            yield Job(data, "ts-nmf", n, 0, protocol.seed, _TRACED, limit, traced=True)
 
 
-def traced_job(data: str, n_clusters: int, seed: int, max_iter: int) -> Job:
-    """The fit of TS-NMF whose objective is drawn."""
-    setting = (as_json(TRACED),)
-    return Job(data, "ts-nmf", n_clusters, 0, seed, setting, max_iter, traced=True)
+def _further_directions(protocol: Protocol, data: str, method: str) -> list[Setting]:
+    """The grid at those r of the study that the tables have not; none if quick."""
+    if protocol.quick:
+        return []
+    grid = dict(METHODS[method].grid)
+    side = min(load_data(data, protocol.seed).images.shape[1:3])
+    beyond = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
+    grid["n_directions"] = tuple(sorted(r for r in beyond if r <= side))
+    return list(ParameterGrid(grid)) if grid["n_directions"] else []
 
 
 def _max_iter(protocol: Protocol, method: str) -> int | None:

@@ -7,12 +7,14 @@ slow to read; DuckDB lets a single process write.
 """
 
 import hashlib
+import shutil
 import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import astuple, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Any
@@ -51,15 +53,27 @@ _ADD_RESULT = (
     "WHERE error IS NOT NULL"
 )
 
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS results ("
+    + ", ".join(
+        f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
+        for name in _STORED
+    )
+    + ")",
+    "CREATE TABLE IF NOT EXISTS origins (id TEXT PRIMARY KEY, about TEXT)",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_FORMAT}",
+)
+
 _WAIT = 60.0
 """Seconds to wait while another process writes."""
 
 
-class StoreError(Exception):
+class StoreError(RuntimeError):
     """A store that cannot be read or written, and what to do about it."""
 
 
-class _Damaged(Exception):
+class _DamagedError(Exception):
     """A file that was a store, some pages of which cannot be read."""
 
 
@@ -131,7 +145,7 @@ class Store:
 
     def results(self) -> Iterator[Result]:
         """All results, in the order in which they were added."""
-        origins = dict(self._read("SELECT id, about FROM origins"))
+        origins: dict[str, str] = dict(self._read("SELECT id, about FROM origins"))
         names = ", ".join(_COLUMNS)
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
             result = Result(*row)
@@ -154,12 +168,12 @@ class Store:
         """A connection to a whole file, salvaged from a damaged one if need be."""
         try:
             return _connect(self.path)
-        except _Damaged as damage:
+        except _DamagedError as damage:
             origins, kept = _salvage(self.path)
             damaged = _set_aside(self.path)
             connection = _connect(self.path)
             warnings.warn(
-                f"the store {self.path} is damaged ({damage}); {len(kept)} results "
+                f"the store {self.path} is damaged ({damage}): {len(kept)} results "
                 f"were saved from it, the rest will be run again; the damaged file is "
                 f"kept as {damaged}",
                 stacklevel=3,
@@ -191,33 +205,26 @@ class Store:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open or make a store."""
-    new = not path.exists() or path.stat().st_size == 0
+    """Open a store, or make one, all of it or nothing."""
     connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
     try:
-        _check_format(connection, new)
+        _check_format(connection)
         # Readers and a writer do not wait for each other, and no commit waits for
         # the disk: after a loss of power the last ones may be missing, never torn.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        columns = ", ".join(
-            f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
-            for name in _STORED
-        )
         with connection:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS results ({columns})")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS origins (id TEXT PRIMARY KEY, about TEXT)"
-            )
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            connection.execute("BEGIN IMMEDIATE")
+            _check_format(connection)  # another process may have been faster
+            for statement in _CREATE:
+                connection.execute(statement)
         [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
         if verdict != "ok":
-            raise _Damaged(verdict)
+            raise _DamagedError(verdict.splitlines()[-1])
     except sqlite3.DatabaseError as failure:
         connection.close()
         if "malformed" in str(failure):
-            raise _Damaged(failure) from failure
+            raise _DamagedError(failure) from failure
         raise
     except BaseException:
         connection.close()
@@ -225,13 +232,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_format(connection: sqlite3.Connection, new: bool) -> None:
+def _check_format(connection: sqlite3.Connection) -> None:
     """Refuse a file of another program or of another version."""
+    [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
     [(application,)] = connection.execute("PRAGMA application_id")
     [(found,)] = connection.execute("PRAGMA user_version")
-    if not new and application != _APPLICATION:
+    if tables and application != _APPLICATION:
         raise sqlite3.OperationalError("it is not a store of twofold; name another")
-    if found not in (0, _FORMAT):
+    if tables and found != _FORMAT:
         raise sqlite3.OperationalError(
             f"its format is {found}, this version of twofold reads {_FORMAT}"
         )
@@ -239,17 +247,36 @@ def _check_format(connection: sqlite3.Connection, new: bool) -> None:
 
 def _salvage(path: Path) -> tuple[list[Row], list[Row]]:
     """Origins and results that can be read in a damaged file, from either end."""
-    found: dict[str, dict[object, Row]] = {"origins": {}, "results": {}}
-    for table, rows in found.items():
-        for direction in ("ASC", "DESC"):
-            query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
-            with closing(sqlite3.connect(path, timeout=_WAIT)) as connection:
-                try:
-                    for row in connection.execute(query):
-                        rows.setdefault(row[0], row)
-                except sqlite3.DatabaseError:
-                    continue
-    return list(found["origins"].values()), list(found["results"].values())
+    with TemporaryDirectory(dir=path.parent) as folder:
+        copy = _whole_length(path, Path(folder))
+        return _readable(copy, "origins"), _readable(copy, "results")
+
+
+def _readable(path: Path, table: str) -> list[Row]:
+    rows: dict[object, Row] = {}
+    for direction in ("ASC", "DESC"):
+        query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
+        with closing(sqlite3.connect(path)) as connection:
+            try:
+                for row in connection.execute(query):
+                    rows.setdefault(row[0], row)
+            except sqlite3.DatabaseError:
+                continue
+    return list(rows.values())
+
+
+def _whole_length(path: Path, folder: Path) -> Path:
+    """A copy with zeros for what was cut off: SQLite reads no file that is short."""
+    for suffix in ("", "-wal"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            shutil.copyfile(part, folder / part.name)
+    copy = folder / path.name
+    with copy.open("r+b") as file:
+        header = file.read(32)
+        pages, size = header[28:32], header[16:18]
+        file.truncate(int.from_bytes(pages) * (int.from_bytes(size) or 65536))
+    return copy
 
 
 def _set_aside(path: Path) -> Path:

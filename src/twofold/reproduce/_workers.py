@@ -1,5 +1,6 @@
 """Where jobs run: in this process, in many here, or on a Dask cluster."""
 
+import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -13,7 +14,7 @@ from twofold.reproduce._protocol import Job
 Done = tuple[Job, list[Result]]
 
 
-class ClusterError(Exception):
+class ClusterError(RuntimeError):
     """A cluster that cannot be reached or used, and what to do about it."""
 
 
@@ -65,7 +66,7 @@ def run_on_cluster(
 
 def _client(address: str) -> tuple[Any, Any]:
     try:
-        import distributed
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise ClusterError(
             "--scheduler needs Dask: pip install 'twofold[dask]'"

@@ -1,0 +1,45 @@
+"""The ``twofold`` command."""
+
+from typing import Annotated
+
+import typer
+
+import twofold
+from twofold.cli import _reproduce
+
+app = typer.Typer(
+    name="twofold",
+    help="Clusters collections of matrices, such as images, without flattening them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(_reproduce.app, name="reproduce")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"twofold {twofold.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and stop.",
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
+    app()

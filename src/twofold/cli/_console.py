@@ -1,0 +1,61 @@
+"""What the commands share: where they print, and how they fail."""
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+
+output = Console()
+errors = Console(stderr=True)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
+    """A command whose failures are a line on stderr and an exit code.
+
+    A traceback comes only with ``--debug``. Warnings are lines on stderr too.
+    """
+
+    @functools.wraps(command)
+    def shown(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            with _plain_warnings():
+                return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except Exception as failure:
+            if _debugging():
+                raise
+            expected = isinstance(failure, ValueError | OSError | RuntimeError)
+            kind = "" if expected else f"{type(failure).__name__}: "
+            say("Error", f"{kind}{failure}")
+            raise typer.Exit(1) from None
+
+    return shown
+
+
+def say(kind: str, text: str) -> None:
+    """A line on stderr that begins with what it is."""
+    errors.print(f"{kind}: {text}", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say("Warning", str(message))
+        yield
+
+
+def _debugging() -> bool:
+    import click
+
+    context = click.get_current_context(silent=True)
+    return bool(context and context.find_root().params.get("debug"))

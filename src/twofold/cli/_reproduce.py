@@ -1,0 +1,267 @@
+"""``twofold reproduce``: the paper's protocol, tables and figures."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+from twofold import reproduce
+from twofold.cli._console import one_line_errors, output, say
+from twofold.methods import METHODS
+
+app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+
+_LINE_EVERY = 30.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+class Best(StrEnum):
+    """What a table reports of a grid."""
+
+    combination = "combination"
+    subset = "subset"
+
+
+def _split(values: list[str]) -> tuple[str, ...]:
+    """Values that were given apart or with commas between them, each once."""
+    parts = (part.strip() for value in values for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _counts(values: list[str]) -> tuple[int, ...]:
+    try:
+        counts = tuple(int(value) for value in _split(values))
+    except ValueError:
+        counts = (0,)
+    if counts and min(counts) < 1:
+        raise typer.BadParameter(f"expected numbers such as 5,10, got {values}")
+    return counts
+
+
+def _part(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    whole = part.isdecimal() and parts.isdecimal()
+    if whole and 1 <= int(part) <= int(parts):
+        return int(part), int(parts)
+    raise typer.BadParameter(
+        f"expected i/n with i from 1 to n, such as 1/4, got {text}"
+    )
+
+
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help="A few minutes: small sets, 2 subsets, coarse grids."),
+]
+Data = Annotated[
+    list[str],
+    typer.Option(
+        help="Data sets, by name or import path module:object, with commas or "
+        "repeated. Default: those of the paper's that are here."
+    ),
+]
+Methods = Annotated[
+    list[str], typer.Option(help="Methods, likewise. Default: the paper's ten.")
+]
+Clusters = Annotated[
+    list[str],
+    typer.Option(help="Numbers of classes, N. Default: the rows of the paper."),
+]
+Subsets = Annotated[
+    int | None,
+    typer.Option(min=1, help="Random subsets for each N. Default: 10, 2 if quick."),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Of subsets, removed entries and starts.")
+]
+MaxIter = Annotated[
+    int | None, typer.Option(min=1, help="Limit of the iterative methods.")
+]
+BestOf = Annotated[
+    Best, typer.Option(help="The best of a grid: on average, or of each subset.")
+]
+Out = Annotated[Path, typer.Option(help="Folder for tables, figures and the page.")]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option("--store", help="Results. Default: results.sqlite in --out."),
+]
+Jobs = Annotated[
+    int, typer.Option(help="Processes of one thread each; -1: one for each core.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler to run on.")
+]
+Shard = Annotated[str, typer.Option(help="Run part i of n of the jobs only: i/n.")]
+Device = Annotated[
+    str | None, typer.Option(help="Where TS-NMF is fitted, such as cuda.")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Run fits that failed again.")
+]
+TablesOnly = Annotated[
+    bool, typer.Option("--tables-only", help="Run nothing; write what there is.")
+]
+
+
+@app.callback()
+@one_line_errors
+def run(
+    context: typer.Context,
+    quick: Quick = False,
+    data: Data = [],  # noqa: B006
+    method: Methods = [],  # noqa: B006
+    clusters: Clusters = [],  # noqa: B006
+    subsets: Subsets = None,
+    seed: Seed = 0,
+    max_iter: MaxIter = None,
+    best: BestOf = Best.combination,
+    out: Out = Path("reproduction"),
+    store: StoreFile = None,
+    jobs: Jobs = -1,
+    scheduler: Scheduler = None,
+    shard: Shard = "1/1",
+    device: Device = None,
+    retry_failed: RetryFailed = False,
+    tables_only: TablesOnly = False,
+) -> None:
+    """Run the paper's experiments and write its tables and figures beside ours.
+
+    Results go to a store as they come. Stopped at any point, the same command goes on
+    from there; several processes may share a store.
+    """
+    if context.invoked_subcommand:
+        return
+    protocol = reproduce.Protocol(
+        data=_split(data) or _data_at_hand(quick),
+        methods=_split(method) or tuple(METHODS),
+        clusters=_counts(clusters),
+        subsets=subsets or (2 if quick else 10),
+        seed=seed,
+        max_iter=max_iter,
+        quick=quick,
+    )
+    path = store or out / "results.sqlite"
+    part = _part(shard)
+    if tables_only and not path.is_file():
+        raise ValueError(f"there is no store {path}; name it with --store")
+    with reproduce.Store(path) as results:
+        if not tables_only:
+            with _progress_shown(path) as report:
+                reproduce.run(
+                    protocol,
+                    results,
+                    n_jobs=jobs,
+                    scheduler=scheduler,
+                    shard=part,
+                    device=device,
+                    retry=retry_failed,
+                    report=report,
+                )
+        found = list(results.results())
+    files = reproduce.write_all(protocol, found, out, best=best.value)
+    _print_averages(reproduce.tables(protocol, found, best=best.value))
+    output.print(f"Tables and figures: {files[-1]}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+@one_line_errors
+def merge(
+    into: Annotated[Path, typer.Argument(help="The store that gets the results.")],
+    stores: Annotated[list[Path], typer.Argument(help="Stores to take them from.")],
+) -> None:
+    """Bring the results of several stores, such as those of shards, into one."""
+    for path in stores:
+        if not path.is_file():
+            raise ValueError(f"there is no store {path}")
+    with reproduce.Store(into) as target:
+        for path in stores:
+            with reproduce.Store(path) as source:
+                added = target.merge(source)
+            output.print(f"{path}: {added:,} new results", highlight=False)
+
+
+def _data_at_hand(quick: bool) -> tuple[str, ...]:
+    here, missing = reproduce.data_at_hand(quick)
+    if missing:
+        say(
+            "Note",
+            f"not here and left out: {', '.join(missing)}; name the folder that has "
+            "them in the environment variable TWOFOLD_DATA",
+        )
+    return here
+
+
+@contextmanager
+def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
+    """Shows a run as a bar on a terminal, and as a line now and then elsewhere."""
+    columns = (
+        SpinnerColumn(),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.description}"),
+    )
+    last = begin = time.monotonic()
+    with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(progress: reproduce.Progress) -> None:
+            nonlocal last
+            if progress.jobs_done == 0 and last == begin:
+                output.print(_plan(progress, store), highlight=False, soft_wrap=True)
+            done = progress.jobs_done
+            bar.update(
+                task, total=progress.jobs, completed=done, description=_state(progress)
+            )
+            now = time.monotonic()
+            if not output.is_terminal and now - last > _LINE_EVERY:
+                last = now
+                output.print(_state(progress), highlight=False, soft_wrap=True)
+
+        try:
+            yield report
+        except KeyboardInterrupt:
+            say("Stopped", f"the results are in {store}; run it again to go on")
+            raise
+
+
+def _plan(progress: reproduce.Progress, store: Path) -> str:
+    text = f"{progress.fits:,} fits"
+    if progress.found:
+        text += f", of which {store} has {progress.found:,}"
+    if progress.jobs:
+        text += f"; {progress.jobs:,} jobs to run, about {_span(progress.remaining)}"
+    return text
+
+
+def _state(progress: reproduce.Progress) -> str:
+    rate = progress.fits_done / max(progress.elapsed, 1e-9)
+    text = f"{progress.jobs_done:,} of {progress.jobs:,} jobs, {rate:.1f} fits/s"
+    if progress.failed:
+        text += f", {progress.failed} failed"
+    if progress.jobs_done < progress.jobs:
+        text += f", about {_span(progress.remaining)} left"
+    return text
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _print_averages(found: list[reproduce.Table]) -> None:
+    """The averages of the last method, TS-NMF by default, beside the paper's."""
+    method = found[0].methods[-1]
+    shown = Table(title=f"{METHODS[method].title if method in METHODS else method}")
+    for column in ("data", "measure", "ours", "paper"):
+        shown.add_column(column, justify="left" if column == "data" else "right")
+    for table in found:
+        ours, paper = table.average(method), table.paper_average(method)
+        cells = ["-" if mean is None else f"{mean:.1f}" for mean in (ours, paper)]
+        shown.add_row(table.title, table.metric, *cells)
+    output.print(shown)

@@ -1,0 +1,71 @@
+"""What was run, on what and for how long, from the results themselves."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from twofold.reproduce._jobs import Result
+from twofold.reproduce._protocol import Protocol
+
+
+@dataclass(frozen=True)
+class About:
+    """Where results come from.
+
+    Attributes
+    ----------
+    fits : dict of (str, str) to int
+        By data set and method.
+    hours : dict of (str, str) to float
+        Of one core, or of its share of a GPU, likewise.
+    machines : list of str
+        What each was, with its number of fits.
+    days : tuple of str
+        Of the first and the last fit.
+    failures : dict of (str, str, str) to int
+        By data set, method and reason.
+    """
+
+    fits: dict[tuple[str, str], int]
+    hours: dict[tuple[str, str], float]
+    machines: list[str]
+    days: tuple[str, ...]
+    failures: dict[tuple[str, str, str], int]
+
+
+def about(protocol: Protocol, results: Iterable[Result]) -> About:
+    """Describe the results of a protocol's data sets and methods."""
+    fits: Counter[tuple[str, str]] = Counter()
+    seconds: Counter[tuple[str, str]] = Counter()
+    origins: Counter[str] = Counter()
+    failures: Counter[tuple[str, str, str]] = Counter()
+    times = []
+    for result in results:
+        kind = result.data, result.method
+        if result.data not in protocol.data or result.method not in protocol.methods:
+            continue
+        fits[kind] += 1
+        seconds[kind] += result.seconds  # type: ignore[assignment]
+        origins[result.origin] += 1
+        times.append(result.finished)
+        if result.error:
+            failures[*kind, result.error] += 1
+    hours = {kind: value / 3600 for kind, value in seconds.items()}
+    machines = [_machine(text, count) for text, count in origins.most_common()]
+    ends = (min(times), max(times)) if times else ()
+    days = tuple(datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends)
+    return About(dict(fits), hours, machines, days, dict(failures))
+
+
+def _machine(origin: str, fits: int) -> str:
+    known = json.loads(origin)
+    if not known:
+        return f"{fits:,} fits on a machine whose record was lost"
+    place = known["device"]
+    where = f"{known['cores']} cores ({known['system']}, {known['machine']})"
+    if place != "cpu":
+        where = f"{place}, {where}"
+    versions = ", ".join(f"{name} {v}" for name, v in known["versions"].items())
+    return f"{fits:,} fits on {where}: Python {known['python']}, {versions}"

@@ -1,0 +1,218 @@
+"""Everything that is written of a run: tables, figures and a page that has it all."""
+
+import base64
+import io
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+
+from twofold.reproduce._about import About, about
+from twofold.reproduce._data import find_data
+from twofold.reproduce._jobs import Result
+from twofold.reproduce._objects import find_method
+from twofold.reproduce._paper import METRICS, Cell
+from twofold.reproduce._protocol import Protocol
+from twofold.reproduce._studies import Study, studies
+from twofold.reproduce._summary import Table, tables
+from twofold.reproduce._tables import LEGEND, csv_text, difference, latex, markdown
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: its data set if of a single one, name, what it shows, and itself."""
+
+    data: str | None
+    name: str
+    caption: str
+    svg: str
+
+    @property
+    def file(self) -> str:
+        """Its file name, without suffix."""
+        return f"{_file_name(self.data)}-{self.name}" if self.data else self.name
+
+
+def write_all(
+    protocol: Protocol,
+    results: Iterable[Result],
+    folder: Path,
+    *,
+    best: str = "combination",
+) -> list[Path]:
+    """Write tables, figures and the page of a protocol's results into a folder.
+
+    Each file is complete or as it was before, even if this is interrupted.
+
+    Returns
+    -------
+    list of Path
+        What was written, the page last.
+    """
+    results = list(results)
+    found = tables(protocol, results, best=best)
+    if not found:
+        raise ValueError("there are no results of this protocol to write")
+    pictures = draw_all(found, studies(protocol, results))
+    by_data = [list(of) for _, of in groupby(found, key=lambda table: table.data)]
+    files = {
+        "tables.md": markdown_text(found),
+        "tables.csv": csv_text(found),
+        "tables.tex": "\n".join(latex(of_data) for of_data in by_data),
+        **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
+        "index.html": page(found, pictures, about(protocol, results)),
+    }
+    for name, text in files.items():
+        _write(folder / name, text)
+    return [folder / name for name in files]
+
+
+def markdown_text(found: list[Table]) -> str:
+    """All tables under their headings."""
+    parts = [LEGEND]
+    for table in found:
+        parts += [f"### {table.title}: {METRICS[table.metric]}", markdown(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
+    """All figures as SVG; none, with a warning, where matplotlib is not installed."""
+    try:
+        from twofold.reproduce import _figures as figures
+    except ImportError:
+        warnings.warn(
+            "no figures without matplotlib: pip install 'twofold[plot]'", stacklevel=3
+        )
+        return []
+    titles = {table.data: table.title for table in found}
+    pictures = [
+        Picture(
+            table.data,
+            table.metric,
+            f"{table.title}: {METRICS[table.metric].lower()} against N",
+            _svg(figures.against_clusters(table)),
+        )
+        for table in found
+    ]
+    for study in of_parameters:
+        data, title = study.data, titles[study.data]
+        if any(len(curve) > 1 for curve in study.directions.values()):
+            drawn = _svg(figures.against_directions(study, title))
+            pictures.append(
+                Picture(data, "directions", f"{title}: scores against r", drawn)
+            )
+        if study.weights:
+            drawn = _svg(figures.over_weights(study, title))
+            pictures.append(
+                Picture(data, "weights", f"{title}: scores over both weights", drawn)
+            )
+    if any(study.trace for study in of_parameters):
+        drawn = _svg(figures.convergence(of_parameters, titles))
+        caption = "How far the objective is from its last value, by iteration"
+        pictures.append(Picture(None, "convergence", caption, drawn))
+    return pictures
+
+
+def page(found: list[Table], pictures: list[Picture], origin: About) -> str:
+    """The HTML page that holds all of it, with nothing to load."""
+    loader = PackageLoader("twofold.reproduce", "")
+    environment = Environment(loader=loader, autoescape=True)
+    parts = []
+    for data, of in groupby(found, key=lambda table: table.data):
+        of_data = list(of)
+        parts.append(
+            {
+                "anchor": _file_name(data),
+                "title": of_data[0].title,
+                "tables": [_table_view(table) for table in of_data],
+                "figures": [_embedded(p) for p in pictures if p.data == data],
+            }
+        )
+    last = [_embedded(p) for p in pictures if p.data is None]
+    return environment.get_template("page.html.j2").render(
+        lead=_lead(origin),
+        parts=parts,
+        convergence=last[0] if last else None,
+        machines=origin.machines,
+        failures=failure_lines(origin),
+    )
+
+
+def failure_lines(origin: About) -> list[str]:
+    """Which fits failed, and why."""
+    return [
+        f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
+        for (data, method, reason), count in origin.failures.items()
+    ]
+
+
+def _lead(origin: About) -> str:
+    fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
+    days = " to ".join(dict.fromkeys(origin.days))
+    return f"{fits:,} fits, {hours:.1f} hours of work of one core or GPU, {days}."
+
+
+def _table_view(table: Table) -> dict[str, Any]:
+    """What the template shows of a table."""
+    averages = {m: table.average(m) for m in table.methods}
+    top = max((a for a in averages.values() if a is not None), default=None)
+    rows = []
+    for n in table.rows:
+        best = table.best(n)
+        cells = [
+            _cell_view(table.ours.get((n, m)), table.paper.get((n, m)), m in best)
+            for m in table.methods
+        ]
+        rows.append({"name": str(n), "cells": cells})
+    cells = [
+        _cell_view(Cell(mean), Cell(table.paper_average(m)), mean == top)
+        for m, mean in averages.items()
+    ]
+    return {
+        "heading": METRICS[table.metric],
+        "titles": [find_method(method).title for method in table.methods],
+        "rows": [*rows, {"name": "Average", "cells": cells}],
+    }
+
+
+def _cell_view(ours: Cell | None, paper: Cell | None, best: bool) -> dict[str, Any]:
+    shown = ""
+    if ours is not None and ours.mean is not None:
+        shown = f"{ours.mean:.1f}" + (f" ± {ours.std:.1f}" if ours.std else "")
+        shown += "" if getattr(ours, "complete", True) else "*"
+    theirs = f"{paper.mean:.1f}" if paper and paper.mean is not None else ""
+    gap = difference(ours, paper)
+    return {"ours": shown, "paper": theirs, "gap": gap, "best": best and bool(shown)}
+
+
+def _embedded(picture: Picture) -> dict[str, str]:
+    encoded = base64.b64encode(picture.svg.encode()).decode()
+    return {"caption": picture.caption, "svg": encoded}
+
+
+def _svg(figure: Any) -> str:
+    from matplotlib import rc_context
+
+    file = io.StringIO()
+    with rc_context({"svg.hashsalt": "twofold"}):  # the same bytes every time
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def _file_name(data: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in data)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

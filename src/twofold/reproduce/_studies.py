@@ -1,0 +1,77 @@
+"""What the parameter studies show, from results: directions, weights, convergence."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twofold.reproduce._jobs import Result
+from twofold.reproduce._paper import METRICS
+from twofold.reproduce._protocol import Protocol, as_json, grid_settings
+from twofold.reproduce._summary import is_of
+
+Curve = dict[int, float]
+Grid = dict[tuple[float, float], float]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The parameter studies on one data set: the first subset of its last row.
+
+    Attributes
+    ----------
+    data : str
+    n_clusters : int
+    directions : dict of (str, str) to dict of int to float
+        By method and measure, the score against r, best over the weights.
+    weights : dict of str to dict of (float, float) to float
+        By measure, TS-NMF's score at each energy_weight and graph_weight, best
+        over the r of the tables.
+    trace : list of float
+        The objective of TS-NMF after each iteration; empty if no fit was traced.
+    """
+
+    data: str
+    n_clusters: int
+    directions: dict[tuple[str, str], Curve]
+    weights: dict[str, Grid]
+    trace: list[float]
+
+
+def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
+    """The studies of every data set that has results, on one subset each."""
+    found: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        if result.subset or result.error:
+            continue
+        if result.trace or is_of(protocol, result):
+            found[result.data].append(result)
+    return [_study(protocol, found[data]) for data in protocol.data if data in found]
+
+
+def _study(protocol: Protocol, results: list[Result]) -> Study:
+    largest = max(result.n_clusters for result in results)
+    weights = {as_json(setting) for setting in grid_settings(protocol, "ts-nmf")}
+    curves: dict[tuple[str, str], Curve] = defaultdict(dict)
+    grids: dict[str, Grid] = defaultdict(dict)
+    trace: list[float] = []
+    for result in results:
+        setting = json.loads(result.setting)
+        if result.n_clusters != largest or "n_directions" not in setting:
+            continue
+        if result.trace:
+            trace = json.loads(result.trace)
+            continue
+        for metric in METRICS:
+            score = getattr(result, metric)
+            _raise(curves[result.method, metric], setting["n_directions"], score)
+            if result.method == "ts-nmf" and result.setting in weights:
+                pair = setting["energy_weight"], setting["graph_weight"]
+                _raise(grids[metric], pair, score)
+    return Study(results[0].data, largest, dict(curves), dict(grids), trace)
+
+
+def _raise(best: dict[Any, float], place: Any, score: float) -> None:
+    """Keep the best score of a place."""
+    best[place] = max(score, best.get(place, score))

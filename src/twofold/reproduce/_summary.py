@@ -1,0 +1,225 @@
+"""From results to tables: the mean over subsets, and the best of the grid."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from twofold.reproduce._data import find_data
+from twofold.reproduce._jobs import Result
+from twofold.reproduce._objects import find_method
+from twofold.reproduce._paper import (
+    METRICS,
+    Cell,
+    paper_average,
+    paper_rows,
+    paper_tables,
+)
+from twofold.reproduce._protocol import Protocol, as_json, grid_settings
+
+BESTS = ("combination", "subset")
+
+Scores = dict[str, dict[int, float | None]]
+"""By setting and subset; None where the fit failed."""
+
+
+@dataclass(frozen=True)
+class Outcome(Cell):
+    """What was measured of a method for one N.
+
+    Attributes
+    ----------
+    setting : str or None
+        The combination of parameters that it is of, as JSON; None where each subset
+        has its own.
+    subsets : int
+        Over how many subsets the mean is.
+    complete : bool
+        Whether every combination was run on as many subsets as any method was.
+    """
+
+    setting: str | None = None
+    subsets: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """One measure on one data set, ours and the paper's.
+
+    Attributes
+    ----------
+    data, title, metric : str
+    rows : tuple of int
+        The numbers of clusters, N.
+    methods : tuple of str
+        Their names.
+    ours : dict of (int, str) to Outcome
+        By N and method; what was not run is not in it.
+    paper : dict of (int, str) to Cell
+    """
+
+    data: str
+    title: str
+    metric: str
+    rows: tuple[int, ...]
+    methods: tuple[str, ...]
+    ours: dict[tuple[int, str], Outcome]
+    paper: dict[tuple[int, str], Cell]
+
+    def average(self, method: str) -> float | None:
+        """Our mean over all rows; None where a row is missing."""
+        return self._mean_of_rows(self.ours, method)
+
+    def paper_average(self, method: str) -> float | None:
+        """The paper's average as printed, or over the rows of a smaller table."""
+        if self.rows == paper_rows(self.data):
+            return paper_average(self.data, self.metric, find_method(method).title)
+        return self._mean_of_rows(self.paper, method)
+
+    def _mean_of_rows(
+        self, cells: Mapping[tuple[int, str], Cell], method: str
+    ) -> float | None:
+        found = [cells[n, method].mean for n in self.rows if (n, method) in cells]
+        means = [mean for mean in found if mean is not None]
+        return fmean(means) if means and len(means) == len(self.rows) else None
+
+    def best(self, n: int) -> set[str]:
+        """The methods with the highest mean of a row."""
+        cells = {m: self.ours[n, m].mean for m in self.methods if (n, m) in self.ours}
+        means = {m: round(mean, 2) for m, mean in cells.items() if mean is not None}
+        return {m for m, mean in means.items() if mean == max(means.values())}
+
+
+def tables(
+    protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
+) -> list[Table]:
+    """The tables of a protocol, from whatever results there are.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    results : iterable of Result
+        Of a protocol that may be larger; where two are of the same fit, the later
+        one counts.
+    best : {"combination", "subset"}
+        Which figure of a grid is reported. The paper reports "the average performance
+        with all combinations of parameters tested"; read as the mean over the subsets
+        for each combination, of which the best is reported. "subset" takes the best
+        combination of every subset instead, which cannot be lower. Either way each
+        measure has its own.
+    """
+    grouped = group_scores(protocol, results)
+    return [
+        _table(protocol, grouped, data, metric, best)
+        for data in protocol.data
+        if any(kind[0] == data for kind in grouped)
+        for metric in METRICS
+    ]
+
+
+def group_scores(
+    protocol: Protocol, results: Iterable[Result]
+) -> dict[tuple[str, int, str, str], Scores]:
+    """Scores of the tables' fits by data, N, method and measure."""
+    grids = {
+        method: {as_json(setting) for setting in grid_settings(protocol, method)}
+        for method in protocol.methods
+    }
+    found: dict[tuple[str, int, str, str], Scores] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for result in results:
+        if is_of(protocol, result) and result.setting in grids[result.method]:
+            for metric in METRICS:
+                kind = result.data, result.n_clusters, result.method, metric
+                score = getattr(result, metric)
+                found[kind][result.setting][result.subset] = score
+    return found
+
+
+def is_of(protocol: Protocol, result: Result) -> bool:
+    """Whether a fit belongs to a protocol, up to its parameters."""
+    if result.data not in protocol.data or result.method not in protocol.methods:
+        return False
+    limit = protocol.max_iter if find_method(result.method).iterative else None
+    return (
+        result.trace is None
+        and (not protocol.clusters or result.n_clusters in protocol.clusters)
+        and result.subset < protocol.subsets
+        and (result.seed, result.max_iter) == (protocol.seed, limit)
+    )
+
+
+def _table(
+    protocol: Protocol,
+    grouped: dict[tuple[str, int, str, str], Scores],
+    data: str,
+    metric: str,
+    best: str,
+) -> Table:
+    rows = tuple(sorted({n for found, n, *_ in grouped if found == data}))
+    paper = paper_tables()
+    ours, theirs = {}, {}
+    for n in rows:
+        of_row = {m: grouped.get((data, n, m, metric)) for m in protocol.methods}
+        most = max(_most_subsets(scores) for scores in of_row.values() if scores)
+        for method, scores in of_row.items():
+            if scores:
+                fits = sum(map(len, scores.values()))
+                complete = fits == most * len(grid_settings(protocol, method))
+                pick = _best_combination if best == "combination" else _best_subsets
+                ours[n, method] = pick(scores, complete)
+            cell = paper.get((data, metric, n, find_method(method).title))
+            if cell:
+                theirs[n, method] = cell
+    title = find_data(data).title
+    return Table(data, title, metric, rows, protocol.methods, ours, theirs)
+
+
+def _best_combination(scores: Scores, complete: bool) -> Outcome:
+    """The highest mean over the subsets, of combinations that saw the most of them.
+
+    A combination that failed on a subset is none.
+    """
+    most = _most_subsets(scores)
+    values = {
+        setting: [score for score in of.values() if score is not None]
+        for setting, of in scores.items()
+    }
+    means = {s: fmean(found) for s, found in values.items() if len(found) == most}
+    if not means:
+        return Outcome(None, complete=complete)
+    # Of equally good ones the first in the order of the JSON, whatever ran first.
+    setting = max(sorted(means), key=lambda s: means[s])
+    deviation = _deviation(values[setting])
+    return Outcome(means[setting], deviation, setting, most, complete)
+
+
+def _best_subsets(scores: Scores, complete: bool) -> Outcome:
+    """The mean over the subsets of the highest score in each."""
+    highest: dict[int, float] = {}
+    for of_setting in scores.values():
+        for subset, score in of_setting.items():
+            if score is not None:
+                highest[subset] = max(score, highest.get(subset, score))
+    values = list(highest.values())
+    if len(values) < _most_subsets(scores):
+        return Outcome(None, complete=complete)
+    return Outcome(fmean(values), _deviation(values), None, len(values), complete)
+
+
+def _most_subsets(scores: Scores) -> int:
+    return max(len(of_setting) for of_setting in scores.values())
+
+
+def _deviation(values: list[float]) -> float | None:
+    """The sample standard deviation, as MATLAB's ``std``; None of a single run."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def setting_text(setting: str | None) -> str:
+    """A combination of parameters for people."""
+    values = json.loads(setting) if setting else {}
+    return ", ".join(f"{name}={value:g}" for name, value in values.items())
