@@ -6,6 +6,7 @@ import typer
 
 import twofold
 from twofold.cli import _reproduce
+from twofold.cli._console import debugging
 
 app = typer.Typer(
     name="twofold",
@@ -37,7 +38,7 @@ def _options(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    pass
+    debugging.set(debug)
 
 
 def main() -> None:

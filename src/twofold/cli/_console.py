@@ -4,6 +4,7 @@ import functools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ParamSpec, TypeVar
 
 import typer
@@ -11,6 +12,9 @@ from rich.console import Console
 
 output = Console()
 errors = Console(stderr=True)
+
+debugging = ContextVar("debugging", default=False)
+"""Whether tracebacks are wanted."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,7 +36,7 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
         except (typer.Exit, typer.BadParameter):
             raise
         except Exception as failure:
-            if _debugging():
+            if debugging.get():
                 raise
             expected = isinstance(failure, ValueError | OSError | RuntimeError)
             kind = "" if expected else f"{type(failure).__name__}: "
@@ -52,10 +56,3 @@ def _plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say("Warning", str(message))
         yield
-
-
-def _debugging() -> bool:
-    import click
-
-    context = click.get_current_context(silent=True)
-    return bool(context and context.find_root().params.get("debug"))

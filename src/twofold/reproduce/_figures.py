@@ -60,7 +60,9 @@ def against_clusters(table: Table) -> Figure:
 
 
 def _draw_curve(axes: Any, table: Table, cells: Any, method: str, place: int) -> None:
-    found = [(n, cells[n, method]) for n in table.rows if (n, method) in cells]
+    nothing = Cell(None)
+    found = [(n, cells.get((n, method), nothing)) for n in table.rows]
+    found = [(n, cell) for n, cell in found if cell.mean is not None]
     rows = [n for n, _ in found]
     means = [cell.mean for _, cell in found]
     deviations = [cell.std or 0.0 for _, cell in found]
