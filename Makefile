@@ -7,10 +7,13 @@ DATA ?= $(or $(TWOFOLD_DATA),../shared/data)
 JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# The results that docs/reproduction.md is written from.
+STORE ?= reproduction/results.sqlite
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check format defaults data methods torch clean
+.PHONY: help demo test lint types check format defaults data methods store reproduction \
+  torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -19,6 +22,8 @@ help:
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
+	@echo "make store     time the store of results into docs/reproduction.md"
+	@echo "make reproduction STORE=FILE  write a store's tables into docs/reproduction.md"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"
 
@@ -59,6 +64,12 @@ methods: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/method_times.py --into docs/methods.md
 	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(BIN)/python benchmarks/methods.py --jobs $(JOBS) --into docs/methods.md
+
+store: $(READY)
+	$(BIN)/python benchmarks/store.py --into docs/reproduction.md
+
+reproduction: $(READY)
+	$(BIN)/python benchmarks/reproduction.py --store $(STORE) --into docs/reproduction.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

@@ -44,7 +44,7 @@ def test_all_files_are_there_and_the_page_holds_them(results, tmp_path):
     files = write_all(protocol, found, tmp_path / "out")
     names = {str(file.relative_to(tmp_path / "out")) for file in files}
     assert names == {
-        *("tables.md", "tables.csv", "tables.tex", "index.html"),
+        *("tables.md", "tables.csv", "studies.csv", "tables.tex", "index.html"),
         *(f"figures/tiny-faces-{m}.svg" for m in ("accuracy", "nmi", "purity")),
         *("figures/tiny-faces-directions.svg", "figures/tiny-faces-weights.svg"),
         "figures/convergence.svg",
@@ -103,5 +103,5 @@ def test_without_matplotlib_there_are_tables_and_a_warning(
     with pytest.warns(UserWarning, match=r"pip install 'twofold\[plot\]'"):
         files = write_all(protocol, found, tmp_path)
     assert [Path(file).name for file in files] == [
-        *("tables.md", "tables.csv", "tables.tex", "index.html")
+        *("tables.md", "tables.csv", "studies.csv", "tables.tex", "index.html")
     ]

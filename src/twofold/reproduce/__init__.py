@@ -1,9 +1,10 @@
 """The paper's protocol: its data sets, runner and result store, and its tables."""
 
 from twofold.reproduce._data import DATA, DataSet
+from twofold.reproduce._document import document
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._output import write_all
-from twofold.reproduce._paper import METRICS, Cell, paper_tables
+from twofold.reproduce._paper import METRICS, Cell, paper_rows, paper_tables
 from twofold.reproduce._protocol import Protocol, data_at_hand
 from twofold.reproduce._runner import Progress, Report, run
 from twofold.reproduce._store import Store, StoreError
@@ -25,6 +26,8 @@ __all__ = [
     "StoreError",
     "Table",
     "data_at_hand",
+    "document",
+    "paper_rows",
     "paper_tables",
     "run",
     "tables",

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from twofold.reproduce._data import find_data
 from twofold.reproduce._jobs import Result
+from twofold.reproduce._objects import find_method
 from twofold.reproduce._protocol import Protocol
 
 
@@ -57,6 +59,14 @@ def about(protocol: Protocol, results: Iterable[Result]) -> About:
     ends = (min(times), max(times)) if times else ()
     days = tuple(datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends)
     return About(dict(fits), hours, machines, days, dict(failures))
+
+
+def failure_lines(origin: About) -> list[str]:
+    """Which fits failed, and why."""
+    return [
+        f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
+        for (data, method, reason), count in origin.failures.items()
+    ]
 
 
 def _machine(origin: str, fits: int) -> str:

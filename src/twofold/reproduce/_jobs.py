@@ -84,8 +84,8 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # corners of the grids need not converge
         try:
-            models = fit_all(job, images, device)
-            outcomes = [_scores(job, model, target) for model in models]
+            fits = fit_all(job, images, device)
+            outcomes = [_scores(job, *fit, target) for fit in fits]
         except Exception as failure:
             reason = f"{type(failure).__name__}: {failure}"
             outcomes = [{"error": reason[:500]}] * len(job.settings)
@@ -111,8 +111,10 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
 _SHARED = ("data", "method", "n_clusters", "subset", "seed", "max_iter")
 
 
-def fit_all(job: Job, images: np.ndarray, device: str | None) -> list[Any]:
-    """A fitted model for each setting, in one call where the method can."""
+def fit_all(
+    job: Job, images: np.ndarray, device: str | None
+) -> list[tuple[Any, np.ndarray]]:
+    """A fitted model and its labels for each setting, in one call if possible."""
     method = find_method(job.method)
     settings = [json.loads(setting) for setting in job.settings]
     more = {} if job.max_iter is None else {"max_iter": job.max_iter}
@@ -124,8 +126,10 @@ def fit_all(job: Job, images: np.ndarray, device: str | None) -> list[Any]:
 
     if len(settings) > 1 and method.swept:
         pairs = [tuple(setting[name] for name in method.swept) for setting in settings]
-        return build(settings[0]).fit_sweep(X, pairs)
-    return [build(setting).fit(X) for setting in settings]
+        models = build(settings[0]).fit_sweep(X, pairs)
+        return [(model, to_numpy(model.labels_)) for model in models]
+    models = [build(setting) for setting in settings]
+    return [(model, to_numpy(model.fit_predict(X))) for model in models]
 
 
 def _on_device(images: np.ndarray, device: str | None) -> Any:
@@ -137,16 +141,16 @@ def _on_device(images: np.ndarray, device: str | None) -> Any:
     return torch.as_tensor(images, device=device)
 
 
-def _scores(job: Job, model: Any, target: np.ndarray) -> dict[str, Any]:
-    """Scores in percent of a fitted model or pipeline, and how it got there."""
-    last = model[-1] if hasattr(model, "steps") else model
-    labels = to_numpy(last.labels_)
-    trace = as_json(list(last.objective_history_)) if job.traced else None
+def _scores(
+    job: Job, model: Any, labels: np.ndarray, target: np.ndarray
+) -> dict[str, Any]:
+    """Scores in percent of a fitted model, and how it got there."""
+    trace = as_json(list(model.objective_history_)) if job.traced else None
     return {
         "accuracy": 100 * clustering_accuracy(target, labels),
         "nmi": 100 * nmi(target, labels),
         "purity": 100 * purity(target, labels),
-        "n_iter": getattr(last, "n_iter_", None),
+        "n_iter": getattr(model, "n_iter_", None),
         "trace": trace,
     }
 

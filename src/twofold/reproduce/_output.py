@@ -12,15 +12,15 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
-from twofold.reproduce._about import About, about
-from twofold.reproduce._data import find_data
+from twofold.reproduce._about import About, about, failure_lines
+from twofold.reproduce._document import document
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS, Cell
 from twofold.reproduce._protocol import Protocol
-from twofold.reproduce._studies import Study, studies
+from twofold.reproduce._studies import Study, studies, studies_csv
 from twofold.reproduce._summary import Table, tables
-from twofold.reproduce._tables import LEGEND, csv_text, difference, latex, markdown
+from twofold.reproduce._tables import csv_text, difference, latex
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,13 @@ def write_all(
     found = tables(protocol, results, best=best)
     if not found:
         raise ValueError("there are no results of this protocol to write")
-    pictures = draw_all(found, studies(protocol, results))
+    of_parameters = studies(protocol, results)
+    pictures = draw_all(found, of_parameters)
     by_data = [list(of) for _, of in groupby(found, key=lambda table: table.data)]
     files = {
-        "tables.md": markdown_text(found),
+        "tables.md": document(protocol, results, best=best),
         "tables.csv": csv_text(found),
+        "studies.csv": studies_csv(of_parameters),
         "tables.tex": "\n".join(latex(of_data) for of_data in by_data),
         **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
         "index.html": page(found, pictures, about(protocol, results)),
@@ -70,14 +72,6 @@ def write_all(
     for name, text in files.items():
         _write(folder / name, text)
     return [folder / name for name in files]
-
-
-def markdown_text(found: list[Table]) -> str:
-    """All tables under their headings."""
-    parts = [LEGEND]
-    for table in found:
-        parts += [f"### {table.title}: {METRICS[table.metric]}", markdown(table)]
-    return "\n\n".join(parts) + "\n"
 
 
 def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
@@ -141,14 +135,6 @@ def page(found: list[Table], pictures: list[Picture], origin: About) -> str:
         machines=origin.machines,
         failures=failure_lines(origin),
     )
-
-
-def failure_lines(origin: About) -> list[str]:
-    """Which fits failed, and why."""
-    return [
-        f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
-        for (data, method, reason), count in origin.failures.items()
-    ]
 
 
 def _lead(origin: About) -> str:

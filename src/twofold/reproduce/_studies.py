@@ -1,5 +1,7 @@
 """What the parameter studies show, from results: directions, weights, convergence."""
 
+import csv
+import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable
@@ -70,6 +72,23 @@ def _study(protocol: Protocol, results: list[Result]) -> Study:
                 pair = setting["energy_weight"], setting["graph_weight"]
                 _raise(grids[metric], pair, score)
     return Study(results[0].data, largest, dict(curves), dict(grids), trace)
+
+
+def studies_csv(found: Iterable[Study]) -> str:
+    """The figures' numbers, one a line; columns that a line is not about are empty."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    columns = "method", "metric", "n_directions", "energy_weight", "graph_weight"
+    writer.writerow(("dataset", "n_clusters", *columns, "score"))
+    for study in found:
+        place = study.data, study.n_clusters
+        for (method, metric), curve in study.directions.items():
+            for r, score in sorted(curve.items()):
+                writer.writerow((*place, method, metric, r, "", "", f"{score:.2f}"))
+        for metric, grid in study.weights.items():
+            for pair, score in sorted(grid.items()):
+                writer.writerow((*place, "ts-nmf", metric, "", *pair, f"{score:.2f}"))
+    return file.getvalue()
 
 
 def _raise(best: dict[Any, float], place: Any, score: float) -> None:

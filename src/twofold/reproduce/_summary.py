@@ -1,6 +1,5 @@
 """From results to tables: the mean over subsets, and the best of the grid."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -217,9 +216,3 @@ def _most_subsets(scores: Scores) -> int:
 def _deviation(values: list[float]) -> float | None:
     """The sample standard deviation, as MATLAB's ``std``; None of a single run."""
     return stdev(values) if len(values) > 1 else None
-
-
-def setting_text(setting: str | None) -> str:
-    """A combination of parameters for people."""
-    values = json.loads(setting) if setting else {}
-    return ", ".join(f"{name}={value:g}" for name, value in values.items())

@@ -1,0 +1,137 @@
+"""The Markdown page of a run: what was run, how it agrees, and all tables."""
+
+from collections.abc import Iterable
+from statistics import fmean
+
+from twofold.reproduce._about import About, about, failure_lines
+from twofold.reproduce._data import find_data
+from twofold.reproduce._jobs import Result
+from twofold.reproduce._objects import find_method
+from twofold.reproduce._paper import METRICS
+from twofold.reproduce._protocol import Protocol
+from twofold.reproduce._summary import Table, tables
+from twofold.reproduce._tables import BLANK, LEGEND, difference, markdown
+
+CLOSE = 5.0
+"""Points within which a cell agrees with the paper's."""
+
+_OF_THE_PAPER = ("accuracy", "nmi")
+
+
+def document(
+    protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
+) -> str:
+    """What was run, how it agrees with the paper, and all tables, as Markdown.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    results : iterable of Result
+    best : {"combination", "subset"}
+        See ``tables``.
+    """
+    results = list(results)
+    found = tables(protocol, results, best=best)
+    parts = [
+        "## What was run",
+        _what_was_run(protocol, found, about(protocol, results)),
+        "## The averages of TS-NMF" if "ts-nmf" in protocol.methods else "",
+        _averages(found) if "ts-nmf" in protocol.methods else "",
+        "## How far all cells are from the paper's",
+        _agreement(found),
+        "## The tables",
+        LEGEND,
+    ]
+    for table in found:
+        parts += [f"### {table.title}: {METRICS[table.metric]}", markdown(table)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _what_was_run(protocol: Protocol, found: list[Table], origin: About) -> str:
+    rows = []
+    for data in protocol.data:
+        fits = {m: n for (d, m), n in origin.fits.items() if d == data}
+        if fits:
+            hours = sum(h for (d, _), h in origin.hours.items() if d == data)
+            missing = "; ".join(_missing([t for t in found if t.data == data]))
+            title = find_data(data).title
+            rows.append([title, f"{sum(fits.values()):,}", f"{hours:.2f}", missing])
+    days = " to ".join(dict.fromkeys(origin.days))
+    lines = [f"- {line}" for line in (*origin.machines, *failure_lines(origin))]
+    header = ["data set", "fits", "hours of a core or GPU", "not run, or not whole"]
+    intro = (
+        f"Seed {protocol.seed}, {protocol.subsets} subsets for each N, {days}. The "
+        "hours are those of fits that ran side by side."
+    )
+    return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
+
+
+def _missing(of_data: list[Table]) -> list[str]:
+    """Which methods lack which rows, or part of them."""
+    if not of_data:
+        return []
+    table, missing = of_data[0], []
+    for method in table.methods:
+        lacking = [n for n in table.rows if not _is_whole(table, n, method)]
+        if lacking:
+            rows = ", ".join(map(str, lacking))
+            missing.append(f"{find_method(method).title} for N = {rows}")
+    return missing
+
+
+def _is_whole(table: Table, n: int, method: str) -> bool:
+    cell = table.ours.get((n, method))
+    return cell is not None and cell.complete
+
+
+def _averages(found: list[Table]) -> str:
+    rows = []
+    for table in found:
+        ours, paper = table.average("ts-nmf"), table.paper_average("ts-nmf")
+        if ours is not None and table.metric in _OF_THE_PAPER:
+            others = {m: table.average(m) for m in table.methods if m != "ts-nmf"}
+            known = {m: mean for m, mean in others.items() if mean is not None}
+            second = max(known, key=lambda m: known[m]) if known else None
+            next_best = (
+                f"{find_method(second).title} {known[second]:.2f}" if second else ""
+            )
+            gap = BLANK if paper is None else f"{ours - paper:+.2f}"
+            theirs = BLANK if paper is None else f"{paper:.2f}"
+            rows.append(
+                [table.title, table.metric, f"{ours:.2f}", theirs, gap, next_best]
+            )
+    return _table(
+        ["data set", "measure", "ours", "paper", "difference", "best other, ours"], rows
+    )
+
+
+def _agreement(found: list[Table]) -> str:
+    rows = []
+    for method in found[0].methods:
+        gaps = [
+            gap
+            for table in found
+            for n in table.rows
+            if _is_whole(table, n, method)
+            and (gap := _gap(table, n, method)) is not None
+        ]
+        if gaps:
+            near = sum(abs(gap) <= CLOSE for gap in gaps)
+            higher = sum(gap > CLOSE for gap in gaps)
+            lower = sum(gap < -CLOSE for gap in gaps)
+            counts = [f"{count}" for count in (len(gaps), near, higher, lower)]
+            rows.append([find_method(method).title, *counts, f"{fmean(gaps):+.1f}"])
+    header = [
+        *("method", "cells", f"within {CLOSE:g} points", "ours higher", "ours lower"),
+        "mean difference",
+    ]
+    return _table(header, rows)
+
+
+def _gap(table: Table, n: int, method: str) -> float | None:
+    return difference(table.ours.get((n, method)), table.paper.get((n, method)))
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
