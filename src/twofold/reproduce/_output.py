@@ -20,7 +20,7 @@ from twofold.reproduce._paper import METRICS, Cell
 from twofold.reproduce._protocol import Protocol
 from twofold.reproduce._studies import Study, studies, studies_csv
 from twofold.reproduce._summary import Table, tables
-from twofold.reproduce._tables import csv_text, difference, latex
+from twofold.reproduce._tables import BLANK, csv_text, difference, latex
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,13 @@ def _table_view(table: Table) -> dict[str, Any]:
 
 
 def _cell_view(ours: Cell | None, paper: Cell | None, best: bool) -> dict[str, Any]:
-    shown = ""
+    shown = BLANK
     if ours is not None and ours.mean is not None:
         shown = f"{ours.mean:.1f}" + (f" ± {ours.std:.1f}" if ours.std else "")
         shown += "" if getattr(ours, "complete", True) else "*"
     theirs = f"{paper.mean:.1f}" if paper and paper.mean is not None else ""
     gap = difference(ours, paper)
-    return {"ours": shown, "paper": theirs, "gap": gap, "best": best and bool(shown)}
+    return {"ours": shown, "paper": theirs, "gap": gap, "best": best}
 
 
 def _embedded(picture: Picture) -> dict[str, str]:
