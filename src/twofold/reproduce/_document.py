@@ -10,7 +10,7 @@ from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS
 from twofold.reproduce._protocol import Protocol
 from twofold.reproduce._summary import Table, tables
-from twofold.reproduce._tables import BLANK, LEGEND, difference, markdown
+from twofold.reproduce._tables import BLANK, LEGEND, markdown
 
 CLOSE = 5.0
 """Points within which a cell agrees with the paper's."""
@@ -72,16 +72,11 @@ def _missing(of_data: list[Table]) -> list[str]:
         return []
     table, missing = of_data[0], []
     for method in table.methods:
-        lacking = [n for n in table.rows if not _is_whole(table, n, method)]
+        lacking = [n for n in table.rows if not table.pair(n, method).ours.complete]
         if lacking:
             rows = ", ".join(map(str, lacking))
             missing.append(f"{find_method(method).title} for N = {rows}")
     return missing
-
-
-def _is_whole(table: Table, n: int, method: str) -> bool:
-    cell = table.ours.get((n, method))
-    return cell is not None and cell.complete
 
 
 def _averages(found: list[Table]) -> str:
@@ -108,12 +103,11 @@ def _averages(found: list[Table]) -> str:
 def _agreement(found: list[Table]) -> str:
     rows = []
     for method in found[0].methods:
+        pairs = [table.pair(n, method) for table in found for n in table.rows]
         gaps = [
-            gap
-            for table in found
-            for n in table.rows
-            if _is_whole(table, n, method)
-            and (gap := _gap(table, n, method)) is not None
+            pair.difference
+            for pair in pairs
+            if pair.ours.complete and pair.difference is not None
         ]
         if gaps:
             near = sum(abs(gap) <= CLOSE for gap in gaps)
@@ -126,10 +120,6 @@ def _agreement(found: list[Table]) -> str:
         "mean difference",
     ]
     return _table(header, rows)
-
-
-def _gap(table: Table, n: int, method: str) -> float | None:
-    return difference(table.ours.get((n, method)), table.paper.get((n, method)))
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

@@ -16,11 +16,11 @@ from twofold.reproduce._about import About, about, failure_lines
 from twofold.reproduce._document import document
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._objects import find_method
-from twofold.reproduce._paper import METRICS, Cell
+from twofold.reproduce._paper import METRICS
 from twofold.reproduce._protocol import Protocol
 from twofold.reproduce._studies import Study, studies, studies_csv
-from twofold.reproduce._summary import Table, tables
-from twofold.reproduce._tables import BLANK, csv_text, difference, latex
+from twofold.reproduce._summary import Pair, Table, tables
+from twofold.reproduce._tables import BLANK, cell_text, csv_text, latex
 
 
 @dataclass(frozen=True)
@@ -145,35 +145,26 @@ def _lead(origin: About) -> str:
 
 def _table_view(table: Table) -> dict[str, Any]:
     """What the template shows of a table."""
-    averages = {m: table.average(m) for m in table.methods}
-    top = max((a for a in averages.values() if a is not None), default=None)
-    rows = []
-    for n in table.rows:
-        best = table.best(n)
-        cells = [
-            _cell_view(table.ours.get((n, m)), table.paper.get((n, m)), m in best)
-            for m in table.methods
-        ]
-        rows.append({"name": str(n), "cells": cells})
-    cells = [
-        _cell_view(Cell(mean), Cell(table.paper_average(m)), mean == top)
-        for m, mean in averages.items()
-    ]
     return {
         "heading": METRICS[table.metric],
         "titles": [find_method(method).title for method in table.methods],
-        "rows": [*rows, {"name": "Average", "cells": cells}],
+        "rows": [
+            {"name": name, "cells": [_cell_view(pair) for pair in pairs]}
+            for name, pairs in table.lines()
+        ],
     }
 
 
-def _cell_view(ours: Cell | None, paper: Cell | None, best: bool) -> dict[str, Any]:
-    shown = BLANK
-    if ours is not None and ours.mean is not None:
-        shown = f"{ours.mean:.1f}" + (f" ± {ours.std:.1f}" if ours.std else "")
-        shown += "" if getattr(ours, "complete", True) else "*"
-    theirs = f"{paper.mean:.1f}" if paper and paper.mean is not None else ""
-    gap = difference(ours, paper)
-    return {"ours": shown, "paper": theirs, "gap": gap, "best": best}
+def _cell_view(pair: Pair) -> dict[str, Any]:
+    ours, paper = pair.ours, pair.paper
+    shown = BLANK if ours.mean is None else cell_text(ours, " ± ", 1)
+    star = "" if ours.complete or ours.mean is None else "*"
+    return {
+        "ours": shown + star,
+        "paper": "" if paper.mean is None else f"{paper.mean:.1f}",
+        "gap": pair.difference,
+        "best": pair.best,
+    }
 
 
 def _embedded(picture: Picture) -> dict[str, str]:

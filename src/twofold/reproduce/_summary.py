@@ -1,7 +1,7 @@
 """From results to tables: the mean over subsets, and the best of the grid."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -16,8 +16,6 @@ from twofold.reproduce._paper import (
     paper_tables,
 )
 from twofold.reproduce._protocol import Protocol, as_json, grid_settings
-
-BESTS = ("combination", "subset")
 
 Scores = dict[str, dict[int, float | None]]
 """By setting and subset; None where the fit failed."""
@@ -41,6 +39,34 @@ class Outcome(Cell):
     setting: str | None = None
     subsets: int = 0
     complete: bool = True
+
+
+NOT_RUN = Outcome(None, complete=False)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One place of a table.
+
+    Attributes
+    ----------
+    ours : Outcome
+    paper : Cell
+        Either without a mean if there is none.
+    best : bool
+        Whether ours is the highest of its row.
+    """
+
+    ours: Outcome
+    paper: Cell
+    best: bool
+
+    @property
+    def difference(self) -> float | None:
+        """By how much ours is higher, where both are there."""
+        if self.ours.mean is None or self.paper.mean is None:
+            return None
+        return self.ours.mean - self.paper.mean
 
 
 @dataclass(frozen=True)
@@ -84,11 +110,29 @@ class Table:
         means = [mean for mean in found if mean is not None]
         return fmean(means) if means and len(means) == len(self.rows) else None
 
-    def best(self, n: int) -> set[str]:
-        """The methods with the highest mean of a row."""
-        cells = {m: self.ours[n, m].mean for m in self.methods if (n, m) in self.ours}
-        means = {m: round(mean, 2) for m, mean in cells.items() if mean is not None}
-        return {m for m, mean in means.items() if mean == max(means.values())}
+    def pair(self, n: int, method: str) -> Pair:
+        """Ours and the paper's in row N."""
+        ours = self.ours.get((n, method), NOT_RUN)
+        paper = self.paper.get((n, method), Cell(None))
+        means = [self.ours.get((n, m), NOT_RUN).mean for m in self.methods]
+        return Pair(ours, paper, _is_highest(ours.mean, means))
+
+    def lines(self) -> Iterator[tuple[str, list[Pair]]]:
+        """The rows as they are shown: N or "Average", and a pair for each method."""
+        for n in self.rows:
+            yield str(n), [self.pair(n, method) for method in self.methods]
+        averages = [self.average(method) for method in self.methods]
+        yield (
+            "Average",
+            [
+                Pair(
+                    Outcome(mean),
+                    Cell(self.paper_average(method)),
+                    _is_highest(mean, averages),
+                )
+                for method, mean in zip(self.methods, averages, strict=True)
+            ],
+        )
 
 
 def tables(
@@ -207,6 +251,12 @@ def _best_subsets(scores: Scores, complete: bool) -> Outcome:
     if len(values) < _most_subsets(scores):
         return Outcome(None, complete=complete)
     return Outcome(fmean(values), _deviation(values), None, len(values), complete)
+
+
+def _is_highest(mean: float | None, means: Iterable[float | None]) -> bool:
+    """Whether a mean is the highest of a row, as far as two decimals show."""
+    shown = [round(other, 2) for other in means if other is not None]
+    return mean is not None and round(mean, 2) == max(shown)
 
 
 def _most_subsets(scores: Scores) -> int:

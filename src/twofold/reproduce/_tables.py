@@ -3,12 +3,21 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS, Cell
-from twofold.reproduce._summary import Outcome, Table
+from twofold.reproduce._summary import Pair, Table
 
-BLANK, BLANK_LATEX = "-", "---"
+BLANK, _LATEX_BLANK = "-", "---"
+
+_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
 
 _CSV_COLUMNS = (
     *("dataset", "metric", "n_clusters", "method"),
@@ -27,20 +36,27 @@ def markdown(table: Table) -> str:
     """A table with the paper's figures and the differences in brackets."""
     titles = [find_method(method).title for method in table.methods]
     lines = [f"| N | {' | '.join(titles)} |", "| --- " * (len(titles) + 1) + "|"]
-    for n in table.rows:
-        best = table.best(n)
-        cells = [
-            _beside(table.ours.get((n, m)), table.paper.get((n, m)), m in best)
-            for m in table.methods
-        ]
-        lines.append(f"| {n} | {' | '.join(cells)} |")
-    averages = {m: table.average(m) for m in table.methods}
-    top = max((a for a in averages.values() if a is not None), default=None)
-    cells = [
-        _beside(_cell(mean), _cell(table.paper_average(m)), mean == top)
-        for m, mean in averages.items()
-    ]
-    return "\n".join([*lines, f"| Average | {' | '.join(cells)} |"])
+    for name, pairs in table.lines():
+        lines.append(f"| {name} | {' | '.join(map(_beside, pairs))} |")
+    return "\n".join(lines)
+
+
+def _beside(pair: Pair) -> str:
+    shown = BLANK if pair.ours.mean is None else cell_text(pair.ours, " ± ", 2)
+    if pair.best:
+        shown = f"**{shown}**"
+    if pair.ours.mean is not None and not pair.ours.complete:
+        shown += "\\*"
+    if pair.paper.mean is None:
+        return shown
+    gap = "" if pair.difference is None else f", {pair.difference:+.2f}"
+    return f"{shown} ({pair.paper.mean:.2f}{gap})"
+
+
+def cell_text(cell: Cell, between: str, digits: int) -> str:
+    """A mean and, if there is one, its deviation."""
+    shown = f"{cell.mean:.{digits}f}"
+    return shown if cell.std is None else f"{shown}{between}{cell.std:.{digits}f}"
 
 
 def csv_text(tables: Iterable[Table]) -> str:
@@ -49,18 +65,17 @@ def csv_text(tables: Iterable[Table]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
     for table in tables:
-        for n in table.rows:
-            for method in table.methods:
-                ours = table.ours.get((n, method), Outcome(None, complete=False))
-                paper = table.paper.get((n, method), Cell(None))
-                numbers = ours.mean, ours.std, paper.mean, paper.std
-                writer.writerow(
-                    [
-                        *(table.data, table.metric, n, method),
-                        *map(_number, (*numbers, difference(ours, paper))),
-                        *(ours.subsets, int(ours.complete), ours.setting or ""),
-                    ]
-                )
+        for n, method in product(table.rows, table.methods):
+            pair = table.pair(n, method)
+            ours, paper = pair.ours, pair.paper
+            numbers = ours.mean, ours.std, paper.mean, paper.std, pair.difference
+            writer.writerow(
+                [
+                    *(table.data, table.metric, n, method),
+                    *("" if number is None else f"{number:.2f}" for number in numbers),
+                    *(ours.subsets, int(ours.complete), ours.setting or ""),
+                ]
+            )
     return file.getvalue()
 
 
@@ -81,99 +96,42 @@ def latex(tables: Sequence[Table]) -> str:
         rf"\begin{{tabular}}{{{columns}}}",
     ]
     for table in tables:
-        heading = (
-            rf"\multicolumn{{{len(titles)}}}{{c|}}{{{METRICS[table.metric]} (\%)}}"
-        )
+        measure = rf"{{{METRICS[table.metric]} (\%)}}"
+        heading = rf"\multicolumn{{{len(titles)}}}{{c|}}{measure}"
         lines += [
             r"\hline",
             rf"\multirow{{2}}{{*}}{{$N$}} & {heading} \\",
             rf"\cline{{2-{len(titles) + 1}}}",
             " & ".join(["", *map(_escape, titles)]) + r" \\ \hline",
-            *(_latex_row(table, n) for n in table.rows),
-            _latex_average(table),
+            *(_latex_lines(name, pairs) for name, pairs in table.lines()),
         ]
     lines += [r"\end{tabular}", "}", r"\end{table*}", ""]
     return "\n".join(lines)
 
 
-def difference(ours: Cell | None, paper: Cell | None) -> float | None:
-    """By how much ours is higher, where both are there."""
-    if not (ours and paper) or ours.mean is None or paper.mean is None:
-        return None
-    return ours.mean - paper.mean
-
-
-def _beside(ours: Cell | None, paper: Cell | None, best: bool) -> str:
-    if ours is None or ours.mean is None:
-        shown = BLANK
-    else:
-        shown = f"{ours.mean:.2f}"
-        if ours.std is not None:
-            shown += f" ± {ours.std:.2f}"
-        shown = f"**{shown}**" if best else shown
-        if isinstance(ours, Outcome) and not ours.complete:
-            shown += "\\*"
-    if paper is None or paper.mean is None:
-        return shown
-    gap = difference(ours, paper)
-    return f"{shown} ({paper.mean:.2f}" + ("" if gap is None else f", {gap:+.2f}") + ")"
-
-
-def _latex_row(table: Table, n: int) -> str:
-    best = table.best(n)
-    ours = [_latex_cell(table.ours.get((n, m)), m in best) for m in table.methods]
-    paper = [_latex_cell(table.paper.get((n, m))) for m in table.methods]
+def _latex_lines(name: str, pairs: list[Pair]) -> str:
+    ours = [_latex_cell(pair.ours, pair.best) for pair in pairs]
+    paper = [_latex_cell(pair.paper) for pair in pairs]
     gaps = [
-        difference(table.ours.get((n, m)), table.paper.get((n, m)))
-        for m in table.methods
+        _LATEX_BLANK if pair.difference is None else f"${pair.difference:+.2f}$"
+        for pair in pairs
     ]
-    return _latex_lines(str(n), ours, paper, gaps)
-
-
-def _latex_average(table: Table) -> str:
-    ours = {m: _cell(table.average(m)) for m in table.methods}
-    paper = {m: _cell(table.paper_average(m)) for m in table.methods}
-    means = [cell.mean for cell in ours.values() if cell and cell.mean is not None]
-    cells = [
-        _latex_cell(cell, bool(cell and cell.mean == max(means)))
-        for cell in ours.values()
-    ]
-    gaps = [difference(ours[m], paper[m]) for m in table.methods]
-    return _latex_lines(
-        "Average", cells, [_latex_cell(c) for c in paper.values()], gaps
-    )
-
-
-def _latex_lines(
-    name: str, ours: list[str], paper: list[str], gaps: list[float | None]
-) -> str:
-    shown = [BLANK_LATEX if gap is None else f"${gap:+.2f}$" for gap in gaps]
     return "\n".join(
         [
             " & ".join([rf"\multirow{{3}}{{*}}{{{name}}}", *ours]) + r" \\",
             " & ".join(["", *paper]) + r" \\",
-            " & ".join(["", *shown]) + r" \\ \hline",
+            " & ".join(["", *gaps]) + r" \\ \hline",
         ]
     )
 
 
-def _latex_cell(cell: Cell | None, best: bool = False) -> str:
-    if cell is None or cell.mean is None:
-        return BLANK_LATEX
-    shown = f"{cell.mean:.2f}"
-    if cell.std is not None:
-        shown += rf"$\pm${cell.std:.2f}"
+def _latex_cell(cell: Cell, best: bool = False) -> str:
+    if cell.mean is None:
+        return _LATEX_BLANK
+    shown = cell_text(cell, r"$\pm$", 2)
     return rf"\textbf{{{shown}}}" if best else shown
 
 
 def _escape(text: str) -> str:
     """Text for LaTeX."""
-    return "".join(f"\\{c}" if c in "&%$#_{}" else c for c in text)
-
-
-def _cell(mean: float | None) -> Cell | None:
-    return None if mean is None else Cell(mean)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    return "".join(_SPECIAL.get(c, c) for c in text)
