@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pages
 
-from twofold.reproduce import Protocol, Store, document, write_all
+from twofold.reproduce import Protocol, Store, document, summarize, write_all
 
 MARKER = "<!-- written by benchmarks/reproduction.py -->"
 
@@ -39,8 +39,8 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=Path("reproduction"))
     options = parser.parse_args()
     with Store(options.store) as store:
-        results = list(store.results())
-    write_all(Protocol(), results, options.out)
-    pages.publish(document(Protocol(), results), MARKER, options.into)
+        summary = summarize(Protocol(), store.results())
+    write_all(summary, options.out)
+    pages.publish(document(summary), MARKER, options.into)
     if options.into is not None:
         keep(options.out, options.into.parent)

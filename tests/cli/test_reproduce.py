@@ -55,9 +55,16 @@ def test_digits_alone_where_there_is_no_data(tmp_path):
         (["--data", "nix"], 1, "Error: --data must be one of"),
         (["--method", "nix:x"], 1, "Error: --method nix:x cannot be imported"),
         (["--data", "digits", "--clusters", "99"], 1, "--clusters must be at most 10"),
-        (["--clusters", "a,b"], 2, "expected numbers such as 5,10"),
+        (["--clusters", "a,b"], 2, "expected numbers from 2"),
         (["--shard", "3/2", "--data", "digits"], 2, "such as 1/4, got 3/2"),
         (["--max-iter", "0"], 2, "--max-iter"),
+        (["--jobs", "0", "--data", "digits"], 2, "--jobs"),
+        (
+            ["--data", "tiny:load_nothing"],
+            1,
+            "must load an object with images and target",
+        ),
+        (["--data", "tiny:faces", "--device", "no"], 1, "Error: --device "),
         (["--nonsense"], 2, "No such option"),
         (["--tables-only", "--store", "none.sqlite"], 1, "no store none.sqlite"),
         (["--store", "text.txt", "--data", "digits"], 1, "cannot open the store"),
@@ -76,6 +83,17 @@ def test_errors_are_lines_and_codes(tmp_path, arguments, code, message):
         assert len(errors) == 1
     assert (tmp_path / "text.txt").read_text() == "just text"
     assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_failures_are_told_at_the_end(tmp_path):
+    done = twofold(
+        *("reproduce", "--data", "tiny:faces", "--method", "kmeans,tiny:broken"),
+        *("--subsets", "1", "--clusters", "2", "--jobs", "1"),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0
+    assert "Warning: 1 fits failed" in done.stderr
+    assert "no luck with 2; --retry-failed" in done.stderr
 
 
 def test_debug_shows_the_traceback(tmp_path):

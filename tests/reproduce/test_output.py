@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from twofold.reproduce import Protocol, Store, run, write_all
+from twofold.reproduce import Protocol, Store, run, summarize, write_all
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def summary(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "s.sqlite"
     fast = Protocol(
         data=("tiny:faces",),
@@ -23,7 +23,7 @@ def results(tmp_path_factory):
     )
     with Store(path) as store:
         run(fast, store, n_jobs=1)
-        return fast, list(store.results())
+        return summarize(fast, store.results())
 
 
 class Reader(HTMLParser):
@@ -39,9 +39,8 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def test_all_files_are_there_and_the_page_holds_them(results, tmp_path):
-    protocol, found = results
-    files = write_all(protocol, found, tmp_path / "out")
+def test_all_files_are_there_and_the_page_holds_them(summary, tmp_path):
+    files = write_all(summary, tmp_path / "out")
     names = {str(file.relative_to(tmp_path / "out")) for file in files}
     assert names == {
         *("tables.md", "tables.csv", "studies.csv", "tables.tex", "index.html"),
@@ -59,9 +58,8 @@ def test_all_files_are_there_and_the_page_holds_them(results, tmp_path):
     assert all(source.startswith(("data:", "#")) for source in page.sources)
 
 
-def test_titles_are_text_not_markup(results, tmp_path):
-    protocol, found = results
-    write_all(protocol, found, tmp_path)
+def test_titles_are_text_not_markup(summary, tmp_path):
+    write_all(summary, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "Tiny &lt;faces&gt; &amp; co." in page
     assert "<faces>" not in page
@@ -71,40 +69,36 @@ def test_titles_are_text_not_markup(results, tmp_path):
     )
 
 
-def test_failures_are_told(results, tmp_path):
-    protocol, found = results
-    write_all(protocol, found, tmp_path)
+def test_failures_are_told(summary, tmp_path):
+    write_all(summary, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", page)
     assert "Broken: 2 fits, ArithmeticError: no luck with 3" in text
 
 
-def test_same_results_same_files(results, tmp_path):
-    protocol, found = results
+def test_same_results_same_files(summary, tmp_path):
     for name in "ab":
-        write_all(protocol, found, tmp_path / name)
+        write_all(summary, tmp_path / name)
     for file in sorted(tmp_path.glob("a/**/*.*")):
         twin = tmp_path / "b" / file.relative_to(tmp_path / "a")
         assert file.read_bytes() == twin.read_bytes()
 
 
-def test_no_results_is_an_error_that_writes_nothing(tmp_path):
+def test_no_results_is_an_error():
     with pytest.raises(ValueError, match="no results of this protocol"):
-        write_all(Protocol(), [], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        summarize(Protocol(data=("digits",)), [])
 
 
 def test_without_matplotlib_there_are_tables_and_a_warning(
-    results, tmp_path, monkeypatch
+    summary, tmp_path, monkeypatch
 ):
-    protocol, found = results
     monkeypatch.delitem(sys.modules, "twofold.reproduce._figures", raising=False)
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delattr("twofold.reproduce._figures", raising=False)
     with pytest.warns(UserWarning, match=r"pip install 'twofold\[plot\]'"):
-        files = write_all(protocol, found, tmp_path)
+        files = write_all(summary, tmp_path)
     assert [Path(file).name for file in files] == [
-        *("tables.md", "tables.csv", "studies.csv", "tables.tex", "index.html")
+        *("tables.md", "tables.csv", "tables.tex", "studies.csv", "index.html")
     ]

@@ -9,10 +9,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
-from twofold.reproduce import Protocol, Store, run
+from twofold.reproduce import ClusterError, Protocol, Store, run
 from twofold.reproduce._claims import Claims
+from twofold.reproduce._estimate import rough_seconds
 from twofold.reproduce._protocol import all_jobs
+from twofold.reproduce._runner import part_of
 
 SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
 FITS = 3 * (4 + 4 + 1)
@@ -36,7 +39,10 @@ def logged(tmp_path, monkeypatch):
     log.touch()
     monkeypatch.setenv("TWOFOLD_LOG", str(log))
     monkeypatch.setenv("TWOFOLD_NAP", "0.1")
-    return lambda: Counter(log.read_text().splitlines())
+    # joblib's workers outlive a run, with the environment that they were born in.
+    get_reusable_executor().shutdown(wait=True)
+    yield lambda: Counter(log.read_text().splitlines())
+    get_reusable_executor().shutdown(wait=True)
 
 
 def start(store, *more):
@@ -179,6 +185,39 @@ def test_shards_are_disjoint_and_merge_into_the_whole(tmp_path, logged):
     assert set(scores(tmp_path / "all.sqlite")) == set.union(*parts)
     with Store(tmp_path / "all.sqlite") as store:
         assert run(SLOW, store).jobs == 0
+
+
+def test_parts_take_about_as_long_as_one_another():
+    jobs = all_jobs(Protocol(data=("digits",)))
+    for parts in (4, 8, 10):
+        costs = [
+            sum(len(j.settings) * rough_seconds(j) for j in part_of(jobs, i + 1, parts))
+            for i in range(parts)
+        ]
+        assert max(costs) < 1.1 * min(costs)
+    split = [job for i in (1, 2, 3) for job in part_of(jobs, i, 3)]
+    assert len(split) == len(jobs)
+    assert set(split) == set(jobs)
+
+
+def test_results_of_other_data_are_refused(tmp_path, monkeypatch):
+    with Store(tmp_path / "s.sqlite") as store:
+        monkeypatch.setattr(
+            "twofold.reproduce._runner.run_here",
+            lambda jobs, *_: ((job, []) for job in jobs),
+        )
+        with pytest.raises(
+            ClusterError, match="a worker has other data for tiny:faces"
+        ):
+            run(SLOW, store)
+        assert store.keys() == set()
+
+
+def test_a_device_that_is_none_is_refused_before_anything_runs(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        with pytest.raises(ValueError, match="--device "):
+            run(SLOW, store, device="nonsense")
+        assert store.keys() == set()
 
 
 def test_failed_fits_are_kept_and_run_again_only_when_asked(tmp_path):

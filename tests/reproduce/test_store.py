@@ -1,7 +1,5 @@
 """The store: what is written stays, what is damaged is dropped and said."""
 
-import json
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from twofold.reproduce import Result, Store, StoreError
+
+resource = pytest.importorskip("resource", reason="POSIX limits are needed")
 
 RESULT = Result(
     key="a",
@@ -32,7 +32,7 @@ RESULT = Result(
     n_iter=None,
     trace=None,
     error=None,
-    origin=json.dumps({"cores": 2}),
+    origin="{}",
     finished=1e9,
 )
 
@@ -110,6 +110,27 @@ def test_a_torn_file_keeps_the_records_that_can_be_read(tmp_path, damage):
     store.close()
     assert (tmp_path / "s.sqlite.damaged").is_file()
     Store(path).close()
+
+
+def test_a_torn_end_of_the_log_is_dropped_with_a_warning(tmp_path):
+    path, log = tmp_path / "s.sqlite", tmp_path / "s.sqlite-wal"
+    with Store(path) as store:
+        for i in range(20):
+            store.add(some(10, prefix=f"{i}-"))
+        # As a kill leaves them: while they are open, the log is not yet in the file.
+        copies = path.read_bytes(), log.read_bytes()
+    path.write_bytes(copies[0])
+    torn = bytearray(copies[1])
+    torn[-100] ^= 1
+    log.write_bytes(torn)
+    with pytest.warns(UserWarning, match="end of the log .* is damaged"):
+        store = Store(path)
+    assert len(store.keys()) == 190
+    store.close()
+    path.write_bytes(copies[0])
+    log.write_bytes(copies[1])
+    with Store(path) as store:  # no warning
+        assert len(store.keys()) == 200
 
 
 @pytest.mark.parametrize("content", [b"name,score\n1,2\n", b"\x00" * 5000])

@@ -6,26 +6,45 @@ import json
 from dataclasses import replace
 from statistics import stdev
 
+import numpy as np
 import pytest
+from sklearn.utils import Bunch
 from test_store import RESULT
 
-from twofold.reproduce import Protocol, tables
-from twofold.reproduce._studies import studies
+from twofold.reproduce import DATA, DataSet, Protocol, document, summarize
+from twofold.reproduce._data import load_data
+from twofold.reproduce._protocol import Job, as_json
+from twofold.reproduce._studies import studies_csv
 from twofold.reproduce._tables import csv_text, latex, markdown
 
 PROTOCOL = Protocol(data=("yale",), methods=("kmeans", "gnmf"), subsets=2)
 WEIGHTS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
-def made(method, n, subset, accuracy, **setting):
+@pytest.fixture(autouse=True)
+def _a_small_yale(monkeypatch):
+    """In place of Yale: as many classes, two rows, and images of 20 x 20 pixels."""
+    images = np.random.RandomState(0).uniform(size=(30, 20, 20))
+    bunch = Bunch(images=images, target=np.repeat(np.arange(15), 2))
+    monkeypatch.setitem(DATA, "yale", DataSet("Yale", lambda: bunch, rows=(2, 15)))
+    load_data.cache_clear()
+    yield
+    load_data.cache_clear()
+
+
+def made(method, n, subset, accuracy, *, traced=False, **setting):
+    text = as_json(setting)
+    limit = 100 if traced else None
+    job = Job("yale", method, n, subset, 0, (text,), limit, traced=traced)
     return replace(
         RESULT,
-        key=f"{method}{n}{subset}{setting}",
+        key=job.keys[0],
         method=method,
         n_clusters=n,
         subset=subset,
         accuracy=accuracy,
-        setting=json.dumps(setting, separators=(",", ":")),
+        setting=text,
+        max_iter=limit,
     )
 
 
@@ -44,8 +63,13 @@ def results():
     return found + [made("gnmf", 15, 0, 45.0, graph_weight=w) for w in WEIGHTS]
 
 
-def accuracy_table(found=None, protocol=PROTOCOL, **more):
-    return tables(protocol, results() if found is None else found, **more)[0]
+def tables(found=None, protocol=PROTOCOL, **more):
+    found = results() if found is None else found
+    return summarize(protocol, found, **more).tables
+
+
+def accuracy_table(*args, **more):
+    return tables(*args, **more)[0]
 
 
 def test_the_best_combination_on_average_is_reported():
@@ -76,7 +100,7 @@ def test_each_measure_has_its_own_best():
     found = [
         replace(one, nmi=99.0 if "0.001" in one.setting else 1.0) for one in results()
     ]
-    by_metric = {table.metric: table for table in tables(PROTOCOL, found)}
+    by_metric = {table.metric: table for table in tables(found)}
     assert json.loads(by_metric["nmi"].ours[2, "gnmf"].setting)["graph_weight"] == 0.001
     assert (
         json.loads(by_metric["accuracy"].ours[2, "gnmf"].setting)["graph_weight"] == 1
@@ -87,10 +111,6 @@ def test_what_is_missing_is_marked():
     found = [one for one in results() if not (one.subset == 1 and one.method == "gnmf")]
     cell = accuracy_table(found).ours[2, "gnmf"]
     assert (cell.mean, cell.subsets, cell.complete) == (90.0, 1, False)
-    no_last_row = [
-        one for one in results() if one.n_clusters == 2 or one.method == "gnmf"
-    ]
-    assert accuracy_table(no_last_row).average("kmeans") is None
 
 
 def test_a_combination_that_saw_fewer_subsets_cannot_win():
@@ -119,27 +139,36 @@ def test_a_combination_that_failed_cannot_win_and_the_cell_counts_as_run():
     assert "| 2 | - (" in markdown(accuracy_table(failed))
 
 
-@pytest.mark.parametrize(
-    "change", [{"seed": 1}, {"max_iter": 5}, {"data": "orl"}, {"trace": "[1, 2]"}]
-)
-def test_results_of_another_protocol_do_not_count(change):
+def test_results_of_other_data_code_or_protocols_do_not_count():
     others = [
-        replace(one, accuracy=100.0, **change)
-        for one in results()
-        if one.method == "gnmf"
+        replace(one, accuracy=100.0, key=f"other {i}")
+        for i, one in enumerate(results())
     ]
     assert accuracy_table(results() + others).ours == accuracy_table().ours
+    with pytest.raises(ValueError, match="those given are of: yale, seed 0"):
+        summarize(PROTOCOL, others)
 
 
-def test_max_iter_selects_results_of_iterative_methods_only():
-    found = results() + [
-        replace(one, max_iter=5, accuracy=33.0)
-        for one in results()
-        if one.method == "gnmf"
-    ]
-    table = accuracy_table(found, replace(PROTOCOL, max_iter=5))
-    assert table.ours[2, "gnmf"].mean == 33.0
-    assert table.ours[2, "kmeans"].mean == 50.0
+def test_rows_that_were_not_run_are_shown_as_missing():
+    only = [one for one in results() if one.n_clusters == 2]
+    table = accuracy_table(only)
+    assert table.rows == (2, 15)
+    assert table.average("kmeans") is None
+    assert not table.pair(15, "kmeans").ours.complete
+    text = document(summarize(PROTOCOL, only))
+    assert "K-Means for N = 15; GNMF for N = 15" in text
+
+
+def test_fewer_subsets_than_the_protocol_has_are_not_whole():
+    cell = accuracy_table(protocol=replace(PROTOCOL, subsets=3)).ours[2, "kmeans"]
+    assert (cell.mean, cell.subsets, cell.complete) == (50.0, 2, False)
+    text = markdown(accuracy_table(protocol=replace(PROTOCOL, subsets=3)))
+    assert "\n| 2 | 50.00 ± 14.14\\* (" in text
+
+
+def test_the_document_says_what_changes_the_figures():
+    text = document(summarize(PROTOCOL, results(), best="subset"))
+    assert "Seed 0, 2 subsets for each N, the best subset is reported" in text
 
 
 def test_markdown_has_ours_the_papers_and_the_difference():
@@ -152,7 +181,7 @@ def test_markdown_has_ours_the_papers_and_the_difference():
 
 
 def test_latex_is_the_papers_layout():
-    text = latex(tables(PROTOCOL, results()))
+    text = latex(tables())
     lines = text.splitlines()
     assert r"\begin{tabular}{|c||c|c|}" in lines
     assert r"\multirow{2}{*}{$N$} & \multicolumn{2}{c|}{Accuracy (\%)} \\" in lines
@@ -165,7 +194,7 @@ def test_latex_is_the_papers_layout():
 
 
 def test_csv_has_every_cell():
-    found = tables(PROTOCOL, results())
+    found = tables()
     read = list(csv.DictReader(io.StringIO(csv_text(found))))
     assert len(read) == 3 * 2 * 2
     [cell] = [
@@ -181,9 +210,9 @@ def test_csv_has_every_cell():
 def test_studies_take_the_best_over_what_they_do_not_show():
     protocol = Protocol(data=("yale",), methods=("ts-nmf",))
 
-    def fit(r, energy, graph, score, n=15):
+    def fit(r, energy, graph, score, n=15, **more):
         weights = {"energy_weight": energy, "graph_weight": graph}
-        return made("ts-nmf", n, 0, score, **weights, n_directions=r)
+        return made("ts-nmf", n, 0, score, n_directions=r, **weights, **more)
 
     found = [
         fit(3, 1.0, 1.0, 50.0),
@@ -191,10 +220,13 @@ def test_studies_take_the_best_over_what_they_do_not_show():
         fit(5, 1.0, 1.0, 55.0),
         fit(19, 1.0, 1.0, 99.0),
         fit(5, 1.0, 1.0, 98.0, n=2),
-        replace(fit(5, 1.0, 1.0, 97.0), trace="[3.0, 2.0]", key="traced"),
+        replace(fit(5, 1.0, 1.0, 97.0, traced=True, tol=0.0), trace="[3.0, 2.0]"),
     ]
-    [study] = studies(protocol, found)
+    [study] = summarize(protocol, found).studies
     assert study.n_clusters == 15
     assert study.directions["ts-nmf", "accuracy"] == {3: 60.0, 5: 55.0, 19: 99.0}
     assert study.weights["accuracy"] == {(1.0, 1.0): 55.0, (1.0, 10.0): 60.0}
     assert study.trace == [3.0, 2.0]
+    lines = studies_csv([study]).splitlines()
+    assert lines[1] == "yale,15,ts-nmf,accuracy,3,,,60.00"
+    assert "yale,15,ts-nmf,accuracy,,1.0,10.0,60.00" in lines

@@ -1,5 +1,6 @@
 """The ``twofold`` command."""
 
+import signal
 from typing import Annotated
 
 import typer
@@ -43,4 +44,6 @@ def _options(
 
 def main() -> None:
     """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
+    # Batch systems ask a job to end in this way.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     app()

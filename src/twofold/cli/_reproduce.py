@@ -39,8 +39,12 @@ def _counts(values: list[str]) -> tuple[int, ...]:
         counts = tuple(int(value) for value in _split(values))
     except ValueError:
         counts = (0,)
-    if counts and min(counts) < 1:
-        raise typer.BadParameter(f"expected numbers such as 5,10, got {values}")
+    if counts and min(counts) < 2:
+        shown = ",".join(values)
+        raise typer.BadParameter(
+            f"expected numbers from 2 on, such as 5,10, got {shown}",
+            param_hint="--clusters",
+        )
     return counts
 
 
@@ -50,7 +54,8 @@ def _part(text: str) -> tuple[int, int]:
     if whole and 1 <= int(part) <= int(parts):
         return int(part), int(parts)
     raise typer.BadParameter(
-        f"expected i/n with i from 1 to n, such as 1/4, got {text}"
+        f"expected i/n with i from 1 to n, such as 1/4, got {text}",
+        param_hint="--shard",
     )
 
 
@@ -77,7 +82,8 @@ Subsets = Annotated[
     typer.Option(min=1, help="Random subsets for each N. Default: 10, 2 if quick."),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Of subsets, removed entries and starts.")
+    int,
+    typer.Option(min=0, max=2**31 - 1, help="Of subsets, removed entries and starts."),
 ]
 MaxIter = Annotated[
     int | None, typer.Option(min=1, help="Limit of the iterative methods.")
@@ -145,8 +151,11 @@ def run(
         max_iter=max_iter,
         quick=quick,
     )
-    path = store or out / "results.sqlite"
     part = _part(shard)
+    if jobs == 0:
+        raise typer.BadParameter("expected 1 or more, or -1", param_hint="--jobs")
+    out.mkdir(parents=True, exist_ok=True)
+    path = store or out / "results.sqlite"
     if tables_only and not path.is_file():
         raise ValueError(f"there is no store {path}; name it with --store")
     with reproduce.Store(path) as results:
@@ -162,9 +171,14 @@ def run(
                     retry=retry_failed,
                     report=report,
                 )
-        found = list(results.results())
-    files = reproduce.write_all(protocol, found, out, best=best.value)
-    _print_averages(reproduce.tables(protocol, found, best=best.value))
+        if part[1] > 1:
+            text = f"Part {shard} is done; bring the parts together with merge into one"
+            output.print(f"{text}: {path}", highlight=False, soft_wrap=True)
+            return
+        summary = reproduce.summarize(protocol, results.results(), best=best.value)
+    files = reproduce.write_all(summary, out)
+    _tell_failures(summary)
+    _print_averages(summary.tables)
     output.print(f"Tables and figures: {files[-1]}", highlight=False, soft_wrap=True)
 
 
@@ -205,13 +219,14 @@ def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.description}"),
     )
-    last = begin = time.monotonic()
+    last, planned = time.monotonic(), False
     with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
         def report(progress: reproduce.Progress) -> None:
-            nonlocal last
-            if progress.jobs_done == 0 and last == begin:
+            nonlocal last, planned
+            if not planned:
+                planned = True
                 output.print(_plan(progress, store), highlight=False, soft_wrap=True)
             done = progress.jobs_done
             bar.update(
@@ -227,6 +242,17 @@ def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
         except KeyboardInterrupt:
             say("Stopped", f"the results are in {store}; run it again to go on")
             raise
+
+
+def _tell_failures(summary: reproduce.Summary) -> None:
+    failures = summary.about.failures
+    if failures:
+        (data, method, reason), _ = max(failures.items(), key=lambda item: item[1])
+        say(
+            "Warning",
+            f"{sum(failures.values())} fits failed, most of them {method} on {data}: "
+            f"{reason}; --retry-failed runs them again",
+        )
 
 
 def _plan(progress: reproduce.Progress, store: Path) -> str:
@@ -257,7 +283,7 @@ def _span(seconds: float) -> str:
 def _print_averages(found: list[reproduce.Table]) -> None:
     """The averages of the last method, TS-NMF by default, beside the paper's."""
     method = found[0].methods[-1]
-    shown = Table(title=f"{METHODS[method].title if method in METHODS else method}")
+    shown = Table(title=reproduce.find_method(method).title)
     for column in ("data", "measure", "ours", "paper"):
         shown.add_column(column, justify="left" if column == "data" else "right")
     for table in found:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from twofold.reproduce._data import find_data
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._objects import find_method
-from twofold.reproduce._protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class About:
     failures: dict[tuple[str, str, str], int]
 
 
-def about(protocol: Protocol, results: Iterable[Result]) -> About:
-    """Describe the results of a protocol's data sets and methods."""
+def about(results: Iterable[Result]) -> About:
+    """Describe where results come from."""
     fits: Counter[tuple[str, str]] = Counter()
     seconds: Counter[tuple[str, str]] = Counter()
     origins: Counter[str] = Counter()
@@ -46,14 +45,12 @@ def about(protocol: Protocol, results: Iterable[Result]) -> About:
     times = []
     for result in results:
         kind = result.data, result.method
-        if result.data not in protocol.data or result.method not in protocol.methods:
-            continue
         fits[kind] += 1
         seconds[kind] += result.seconds  # type: ignore[assignment]
         origins[result.origin] += 1
         times.append(result.finished)
         if result.error:
-            failures[*kind, result.error] += 1
+            failures[*kind, " ".join(result.error.split())] += 1
     hours = {kind: value / 3600 for kind, value in seconds.items()}
     machines = [_machine(text, count) for text, count in origins.most_common()]
     ends = (min(times), max(times)) if times else ()

@@ -69,7 +69,7 @@ class Loaded:
     rows : tuple of int
     n_classes : int
     digest : str
-        Of images and classes, before anything is removed.
+        Of images and classes.
     """
 
     images: np.ndarray
@@ -107,20 +107,35 @@ def is_here(name: str) -> bool:
 def load_data(name: str, seed: int) -> Loaded:
     """Load a data set, and remove entries where that is part of it."""
     wanted = find_data(name)
-    bunch = wanted.load()
-    images = np.asarray(bunch.images, dtype=np.float64)
-    target = np.asarray(bunch.target)
+    images, target = _read(name, wanted)
     if images.ndim not in (3, 4) or target.shape != images.shape[:1]:
         raise ValueError(
             f"--data {name} must give images of shape (n, h, w) or (n, h, w, c) and "
             f"target of shape (n,), got {images.shape} and {target.shape}"
         )
     n_classes = len(np.unique(target))
+    if n_classes < 2:
+        raise ValueError(
+            f"--data {name} must have two classes or more, got {n_classes}"
+        )
     rows = wanted.rows or _some_rows(n_classes)
-    digest = _digest(images, target)
     if wanted.removed:
         images = datasets.remove_entries(images, wanted.removed, random_state=seed)
-    return Loaded(images, target, rows, n_classes, digest)
+    return Loaded(images, target, rows, n_classes, _digest(images, target))
+
+
+def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
+    """Images and classes of a data set that may be of a user's making."""
+    try:
+        bunch = wanted.load()
+        return np.asarray(bunch.images, dtype=np.float64), np.asarray(bunch.target)
+    except FileNotFoundError:
+        raise
+    except Exception as failure:
+        raise ValueError(
+            f"--data {name} must load an object with images and target: "
+            f"{type(failure).__name__}: {' '.join(str(failure).split())}"
+        ) from failure
 
 
 @lru_cache(maxsize=2)
@@ -147,8 +162,8 @@ def subset_seed(seed: int, n_clusters: int, subset: int) -> int:
 
 def _some_rows(n_classes: int) -> tuple[int, ...]:
     if n_classes <= 10:
-        return tuple(range(2, n_classes + 1)) or (n_classes,)
-    return tuple(round(n_classes * part / 8) for part in range(1, 9))
+        return tuple(range(2, n_classes + 1))
+    return tuple(max(2, round(n_classes * part / 8)) for part in range(1, 9))
 
 
 def _digest(images: np.ndarray, target: np.ndarray) -> str:

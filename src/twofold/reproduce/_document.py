@@ -1,15 +1,13 @@
 """The Markdown page of a run: what was run, how it agrees, and all tables."""
 
-from collections.abc import Iterable
 from statistics import fmean
 
-from twofold.reproduce._about import About, about, failure_lines
+from twofold.reproduce._about import failure_lines
+from twofold.reproduce._comparison import Table
 from twofold.reproduce._data import find_data
-from twofold.reproduce._jobs import Result
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS
-from twofold.reproduce._protocol import Protocol
-from twofold.reproduce._summary import Table, tables
+from twofold.reproduce._summary import Summary
 from twofold.reproduce._tables import BLANK, LEGEND, markdown
 
 CLOSE = 5.0
@@ -18,27 +16,14 @@ CLOSE = 5.0
 _OF_THE_PAPER = ("accuracy", "nmi")
 
 
-def document(
-    protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
-) -> str:
-    """What was run, how it agrees with the paper, and all tables, as Markdown.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    results : iterable of Result
-    best : {"combination", "subset"}
-        See ``tables``.
-    """
-    results = list(results)
-    found = tables(protocol, results, best=best)
+def document(summary: Summary) -> str:
+    """What was run, how it agrees with the paper, and all tables, as Markdown."""
+    found = summary.tables
     parts = [
         "## What was run",
-        _what_was_run(protocol, found, about(protocol, results)),
-        "## The averages of TS-NMF" if "ts-nmf" in protocol.methods else "",
-        _averages(found) if "ts-nmf" in protocol.methods else "",
-        "## How far all cells are from the paper's",
-        _agreement(found),
+        _what_was_run(summary),
+        _section("The averages of TS-NMF", _averages(found)),
+        _section("How far all cells are from the paper's", _agreement(found)),
         "## The tables",
         LEGEND,
     ]
@@ -47,7 +32,8 @@ def document(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _what_was_run(protocol: Protocol, found: list[Table], origin: About) -> str:
+def _what_was_run(summary: Summary) -> str:
+    protocol, found, origin = summary.protocol, summary.tables, summary.about
     rows = []
     for data in protocol.data:
         fits = {m: n for (d, m), n in origin.fits.items() if d == data}
@@ -60,10 +46,22 @@ def _what_was_run(protocol: Protocol, found: list[Table], origin: About) -> str:
     lines = [f"- {line}" for line in (*origin.machines, *failure_lines(origin))]
     header = ["data set", "fits", "hours of a core or GPU", "not run, or not whole"]
     intro = (
-        f"Seed {protocol.seed}, {protocol.subsets} subsets for each N, {days}. The "
-        "hours are those of fits that ran side by side."
+        f"{options_text(summary)}; {days}. The hours are those of fits that ran side "
+        "by side."
     )
     return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
+
+
+def options_text(summary: Summary) -> str:
+    """Everything that changes the figures."""
+    protocol = summary.protocol
+    parts = [f"Seed {protocol.seed}", f"{protocol.subsets} subsets for each N"]
+    if protocol.quick:
+        parts.append("every second value of the grids (quick)")
+    if protocol.max_iter is not None:
+        parts.append(f"at most {protocol.max_iter} iterations")
+    parts.append(f"the best {summary.best} is reported")
+    return ", ".join(parts)
 
 
 def _missing(of_data: list[Table]) -> list[str]:
@@ -122,6 +120,12 @@ def _agreement(found: list[Table]) -> str:
     return _table(header, rows)
 
 
+def _section(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}" if text else ""
+
+
 def _table(header: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

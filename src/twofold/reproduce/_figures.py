@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from twofold.reproduce._comparison import Table
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS, Cell
 from twofold.reproduce._studies import Study
-from twofold.reproduce._summary import Table
 
 _COLORS = (
     "#7f7f7f",
@@ -36,26 +37,28 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def against_clusters(table: Table) -> Figure:
-    """All methods against N: measured on the left, the paper's on the right."""
+    """All methods against N: measured, and the paper's if there are any."""
     figure = new_figure(9, 3.8)
-    left, right = figure.subplots(1, 2, sharey=True, sharex=True)
-    sources: list[tuple[Any, Any, str]] = [
-        (left, table.ours, "measured"),
-        (right, table.paper, "the paper's"),
+    sources: list[tuple[Any, str]] = [(table.ours, "measured")]
+    if table.paper:
+        sources.append((table.paper, "the paper's"))
+    panels = figure.subplots(1, len(sources), sharey=True, sharex=True, squeeze=False)[
+        0
     ]
-    for axes, cells, title in sources:
+    for axes, (cells, title) in zip(panels, sources, strict=True):
         for place, method in enumerate(table.methods):
             _draw_curve(axes, table, cells, method, place)
         axes.set(title=title, xlabel="number of clusters N")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
     theirs = [table.paper.get((n, _HEADLINE), Cell(None)).mean for n in table.rows]
     if any(mean is not None for mean in theirs):
         values = np.array(theirs, dtype=float)
         label = "TS-NMF, the paper's"
-        left.plot(table.rows, values, "--", color="black", lw=1.2, label=label)
-    left.set(ylabel=f"{METRICS[table.metric]} (%)")
+        panels[0].plot(table.rows, values, "--", color="black", lw=1.2, label=label)
+    panels[0].set(ylabel=f"{METRICS[table.metric]} (%)")
     figure.suptitle(table.title)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside right center")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
 

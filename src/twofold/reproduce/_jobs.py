@@ -95,7 +95,7 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         **{name: value for name, value in asdict(job).items() if name in _SHARED},
         "n_samples": len(target),
         "seconds": seconds,
-        "origin": origin(device),
+        "origin": origin(device if find_method(job.method).takes_tensors else None),
     }
     return [
         Result(
@@ -146,11 +146,12 @@ def _scores(
 ) -> dict[str, Any]:
     """Scores in percent of a fitted model, and how it got there."""
     trace = as_json(list(model.objective_history_)) if job.traced else None
+    steps = getattr(model, "n_iter_", None)
     return {
         "accuracy": 100 * clustering_accuracy(target, labels),
         "nmi": 100 * nmi(target, labels),
         "purity": 100 * purity(target, labels),
-        "n_iter": getattr(model, "n_iter_", None),
+        "n_iter": None if steps is None else int(steps),
         "trace": trace,
     }
 
@@ -178,7 +179,23 @@ def origin(device: str | None) -> str:
 
 def _device_name(device: str | None) -> str:
     if device is None or not device.startswith("cuda"):
-        return "cpu"
+        return device or "cpu"
     import torch
 
     return torch.cuda.get_device_name(device)
+
+
+def check_device(device: str | None) -> None:
+    """Refuse a device on which no fit would succeed."""
+    try:
+        _on_device(np.ones(1), device)
+    except ImportError:
+        raise ValueError(
+            "--device needs PyTorch: pip install 'twofold[torch]'"
+        ) from None
+    except Exception as failure:
+        reason = str(failure).partition("\n")[0]
+        raise ValueError(
+            f"--device {device} cannot be used ({reason}); leave it out to fit on the "
+            "CPU"
+        ) from None

@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Iterable
@@ -24,8 +23,9 @@ def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
         sys.path.append(os.getcwd())
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as missing:
-        raise ValueError(f"{option} {path} cannot be imported: {missing}") from missing
+    except Exception as failure:
+        reason = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
+        raise ValueError(f"{option} {path} cannot be imported: {reason}") from failure
 
 
 def find_method(name: str) -> Method:
@@ -42,12 +42,13 @@ def find_method(name: str) -> Method:
 
 
 def source_digest(name: str) -> str:
-    """Of the file in which a user's method is built; empty for those of ``METHODS``.
+    """Of the module that a user's method is in; empty for those of ``METHODS``.
 
     The latter change with the version of twofold.
     """
     if name in METHODS:
         return ""
-    file = inspect.getsourcefile(inspect.unwrap(find_method(name).build))
+    find_method(name)
+    file = sys.modules[name.partition(":")[0]].__file__
     source = Path(file).read_bytes() if file else b""
     return hashlib.sha256(source).hexdigest()[:16]

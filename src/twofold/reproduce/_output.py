@@ -4,7 +4,6 @@ import base64
 import io
 import os
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
-from twofold.reproduce._about import About, about, failure_lines
-from twofold.reproduce._document import document
-from twofold.reproduce._jobs import Result
+from twofold.reproduce._about import failure_lines
+from twofold.reproduce._comparison import Pair, Table
+from twofold.reproduce._document import document, options_text
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS
-from twofold.reproduce._protocol import Protocol
-from twofold.reproduce._studies import Study, studies, studies_csv
-from twofold.reproduce._summary import Pair, Table, tables
+from twofold.reproduce._studies import studies_csv
+from twofold.reproduce._summary import Summary
 from twofold.reproduce._tables import BLANK, cell_text, csv_text, latex
 
 
@@ -38,14 +36,8 @@ class Picture:
         return f"{_file_name(self.data)}-{self.name}" if self.data else self.name
 
 
-def write_all(
-    protocol: Protocol,
-    results: Iterable[Result],
-    folder: Path,
-    *,
-    best: str = "combination",
-) -> list[Path]:
-    """Write tables, figures and the page of a protocol's results into a folder.
+def write_all(summary: Summary, folder: Path) -> list[Path]:
+    """Write tables, figures and the page of a summary into a folder.
 
     Each file is complete or as it was before, even if this is interrupted.
 
@@ -54,27 +46,22 @@ def write_all(
     list of Path
         What was written, the page last.
     """
-    results = list(results)
-    found = tables(protocol, results, best=best)
-    if not found:
-        raise ValueError("there are no results of this protocol to write")
-    of_parameters = studies(protocol, results)
-    pictures = draw_all(found, of_parameters)
-    by_data = [list(of) for _, of in groupby(found, key=lambda table: table.data)]
+    pictures = draw_all(summary)
+    by_data = groupby(summary.tables, key=lambda table: table.data)
     files = {
-        "tables.md": document(protocol, results, best=best),
-        "tables.csv": csv_text(found),
-        "studies.csv": studies_csv(of_parameters),
-        "tables.tex": "\n".join(latex(of_data) for of_data in by_data),
+        "tables.md": document(summary),
+        "tables.csv": csv_text(summary.tables),
+        "tables.tex": "\n".join(latex(list(of_data)) for _, of_data in by_data),
+        "studies.csv": studies_csv(summary.studies),
         **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
-        "index.html": page(found, pictures, about(protocol, results)),
+        "index.html": page(summary, pictures),
     }
     for name, text in files.items():
         _write(folder / name, text)
     return [folder / name for name in files]
 
 
-def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
+def draw_all(summary: Summary) -> list[Picture]:
     """All figures as SVG; none, with a warning, where matplotlib is not installed."""
     try:
         from twofold.reproduce import _figures as figures
@@ -83,7 +70,7 @@ def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
             "no figures without matplotlib: pip install 'twofold[plot]'", stacklevel=3
         )
         return []
-    titles = {table.data: table.title for table in found}
+    titles = {table.data: table.title for table in summary.tables}
     pictures = [
         Picture(
             table.data,
@@ -91,9 +78,9 @@ def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
             f"{table.title}: {METRICS[table.metric].lower()} against N",
             _svg(figures.against_clusters(table)),
         )
-        for table in found
+        for table in summary.tables
     ]
-    for study in of_parameters:
+    for study in summary.studies:
         data, title = study.data, titles[study.data]
         if any(len(curve) > 1 for curve in study.directions.values()):
             drawn = _svg(figures.against_directions(study, title))
@@ -105,19 +92,19 @@ def draw_all(found: list[Table], of_parameters: list[Study]) -> list[Picture]:
             pictures.append(
                 Picture(data, "weights", f"{title}: scores over both weights", drawn)
             )
-    if any(study.trace for study in of_parameters):
-        drawn = _svg(figures.convergence(of_parameters, titles))
+    if any(study.trace for study in summary.studies):
+        drawn = _svg(figures.convergence(summary.studies, titles))
         caption = "How far the objective is from its last value, by iteration"
         pictures.append(Picture(None, "convergence", caption, drawn))
     return pictures
 
 
-def page(found: list[Table], pictures: list[Picture], origin: About) -> str:
+def page(summary: Summary, pictures: list[Picture]) -> str:
     """The HTML page that holds all of it, with nothing to load."""
     loader = PackageLoader("twofold.reproduce", "")
     environment = Environment(loader=loader, autoescape=True)
     parts = []
-    for data, of in groupby(found, key=lambda table: table.data):
+    for data, of in groupby(summary.tables, key=lambda table: table.data):
         of_data = list(of)
         parts.append(
             {
@@ -129,18 +116,22 @@ def page(found: list[Table], pictures: list[Picture], origin: About) -> str:
         )
     last = [_embedded(p) for p in pictures if p.data is None]
     return environment.get_template("page.html.j2").render(
-        lead=_lead(origin),
+        lead=_lead(summary),
         parts=parts,
         convergence=last[0] if last else None,
-        machines=origin.machines,
-        failures=failure_lines(origin),
+        machines=summary.about.machines,
+        failures=failure_lines(summary.about),
     )
 
 
-def _lead(origin: About) -> str:
+def _lead(summary: Summary) -> str:
+    origin = summary.about
     fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
     days = " to ".join(dict.fromkeys(origin.days))
-    return f"{fits:,} fits, {hours:.1f} hours of work of one core or GPU, {days}."
+    return (
+        f"{options_text(summary)}. {fits:,} fits, {hours:.1f} hours of work of one "
+        f"core or GPU, {days}."
+    )
 
 
 def _table_view(table: Table) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The paper's tables as data: ``paper.csv``, every cell of all eight."""
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -58,6 +57,7 @@ def paper_rows(data: str) -> tuple[int, ...]:
     return tuple(sorted(int(count) for count in counts - {"average"}))
 
 
-def _rows() -> Iterator[dict[str, str]]:
+@cache
+def _rows() -> list[dict[str, str]]:
     text = (files(__package__) / "paper.csv").read_text(encoding="utf-8")
-    yield from csv.DictReader(text.splitlines())
+    return list(csv.DictReader(text.splitlines()))

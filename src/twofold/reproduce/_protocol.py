@@ -84,7 +84,11 @@ class Job:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """What tells each fit from all others: everything that determines it."""
+        """What tells each fit from all others: everything that determines it.
+
+        A job does not take its keys along to another process, which may have other
+        data or another version of the code.
+        """
         shared = as_json(
             {
                 "protocol": 1,
@@ -99,6 +103,9 @@ class Job:
             hashlib.sha256(shared + setting.encode()).hexdigest()[:32]
             for setting in self.settings
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in vars(self).items() if name != "keys"}
 
 
 def as_json(value: Any) -> str:
@@ -133,7 +140,7 @@ def all_jobs(protocol: Protocol) -> list[Job]:
         for n in rows(protocol, data)
         for subset in range(n_subsets(protocol, data, n))
         for method in protocol.methods
-        for settings in _batches(method, grid_settings(protocol, method))
+        for settings in _batches(method, grid_settings(protocol, data, method))
     ]
     return jobs + list(_studies(protocol))
 
@@ -158,12 +165,19 @@ def n_subsets(protocol: Protocol, data: str, n_clusters: int) -> int:
     return 1 if every else protocol.subsets
 
 
-def grid_settings(protocol: Protocol, method: str) -> list[Setting]:
+def grid_settings(protocol: Protocol, data: str, method: str) -> list[Setting]:
     """The combinations of parameters that the tables choose from."""
     grid = dict(find_method(method).grid)
     if protocol.quick:
         grid = {name: values[1::2] or values for name, values in grid.items()}
-    return list(ParameterGrid(grid))
+    return _possible(protocol, data, grid)
+
+
+def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[Setting]:
+    """The combinations of a grid, with no more directions than the images have."""
+    side = max(load_data(data, protocol.seed).images.shape[1:3])
+    settings = ParameterGrid(grid) if all(map(len, grid.values())) else []
+    return [s for s in settings if s.get("n_directions", 0) <= side]
 
 
 def _batches(method: str, settings: list[Setting]) -> list[tuple[str, ...]]:
@@ -195,10 +209,8 @@ def _further_directions(protocol: Protocol, data: str, method: str) -> list[Sett
     if protocol.quick:
         return []
     grid = dict(METHODS[method].grid)
-    side = min(load_data(data, protocol.seed).images.shape[1:3])
     beyond = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
-    grid["n_directions"] = tuple(sorted(r for r in beyond if r <= side))
-    return list(ParameterGrid(grid)) if grid["n_directions"] else []
+    return _possible(protocol, data, grid | {"n_directions": tuple(sorted(beyond))})
 
 
 def _max_iter(protocol: Protocol, method: str) -> int | None:

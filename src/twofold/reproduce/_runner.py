@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from joblib import effective_n_jobs
 
 from twofold.reproduce._claims import Claims
-from twofold.reproduce._estimate import Estimate
-from twofold.reproduce._jobs import Result
+from twofold.reproduce._estimate import Estimate, rough_seconds
+from twofold.reproduce._jobs import Result, check_device
 from twofold.reproduce._protocol import Job, Protocol, all_jobs
 from twofold.reproduce._store import Store
-from twofold.reproduce._workers import run_here, run_on_cluster
+from twofold.reproduce._workers import ClusterError, run_here, run_on_cluster
 
 _PATIENCE = 0.5
 """Seconds between two looks at jobs that another process runs."""
@@ -93,8 +93,8 @@ def run(
     Progress
         At the end.
     """
-    part, parts = shard
-    jobs = all_jobs(protocol)[part - 1 :: parts]
+    check_device(device)
+    jobs = part_of(all_jobs(protocol), *shard)
     done = store.keys(failed=not retry)
     waiting = [job for job in jobs if not done.issuperset(job.keys)]
     estimate = Estimate(store, waiting)
@@ -113,6 +113,7 @@ def run(
             else:
                 finished = run_here(queue, n_jobs, device)
             for job, results in finished:
+                _check_keys(job, results)
                 store.add(results)
                 claims.give_back(job)
                 progress.advance(estimate, job, results)
@@ -124,6 +125,22 @@ def run(
                 report(progress)
                 time.sleep(_PATIENCE)
     return progress
+
+
+def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:
+    """One of several disjoint parts of the jobs that take about as long as another."""
+    costs = [len(job.settings) * rough_seconds(job) for job in jobs]
+    longest_first = sorted(range(len(jobs)), key=lambda i: -costs[i])
+    return [jobs[i] for i in sorted(longest_first[part - 1 :: parts])]
+
+
+def _check_keys(job: Job, results: list[Result]) -> None:
+    """Refuse results that a worker computed from something else than was asked for."""
+    if tuple(result.key for result in results) != job.keys:
+        raise ClusterError(
+            f"a worker has other data for {job.data}, another source of {job.method} "
+            "or another version of twofold than this process; make them the same"
+        )
 
 
 class Queue:

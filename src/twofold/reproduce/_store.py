@@ -1,4 +1,4 @@
-"""Results on disk: an SQLite file to which rows are only ever added.
+"""Results on disk: an SQLite file to which rows are added as they come.
 
 SQLite, because its transactions survive a kill at any point and a full disk, several
 processes may write to one file, adding a row costs microseconds, and it comes with
@@ -7,21 +7,22 @@ slow to read; DuckDB lets a single process write.
 """
 
 import hashlib
-import shutil
 import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import astuple, fields, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
-from typing import Any
 
 from twofold.reproduce._jobs import Result
-
-Row = tuple[Any, ...]
+from twofold.reproduce._salvage import (
+    Row,
+    frames_in_log,
+    frames_read,
+    salvage,
+    set_aside,
+)
 
 _COLUMNS = tuple(field.name for field in fields(Result))
 _STORED = (*_COLUMNS, "checksum")
@@ -95,9 +96,13 @@ class Store:
         self._lock = Lock()  # joblib draws jobs in a thread of its own
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            logged = frames_in_log(self.path)
             self._connection = self._opened()
+            self._check_log(logged)
         except (sqlite3.Error, OSError) as failure:
-            raise StoreError(f"cannot open the store {self.path}: {failure}") from None
+            raise StoreError(
+                f"cannot open the store {self.path}: {failure}; name another"
+            ) from None
         self._drop_damaged_rows()
 
     def __enter__(self) -> "Store":
@@ -152,7 +157,7 @@ class Store:
             yield replace(result, origin=origins.get(result.origin, "{}"))
 
     def merge(self, other: "Store") -> int:
-        """Add the results of another store; returns how many were new."""
+        """Add the results of another store; returns how many, not failed, were new."""
         before = len(self.keys(failed=False))
         self.add(other.results())
         return len(self.keys(failed=False)) - before
@@ -169,8 +174,8 @@ class Store:
         try:
             return _connect(self.path)
         except _DamagedError as damage:
-            origins, kept = _salvage(self.path)
-            damaged = _set_aside(self.path)
+            origins, kept = salvage(self.path)
+            damaged = set_aside(self.path)
             connection = _connect(self.path)
             warnings.warn(
                 f"the store {self.path} is damaged ({damage}): {len(kept)} results "
@@ -182,6 +187,15 @@ class Store:
                 connection.executemany(_ADD_ORIGIN, origins)
                 connection.executemany(_ADD_RESULT, kept)
             return connection
+
+    def _check_log(self, logged: int) -> None:
+        """Warn where SQLite has left out the end of a torn or damaged log."""
+        if frames_read(self._connection) < logged:
+            warnings.warn(
+                f"the end of the log of the store {self.path} is damaged; the last "
+                "results in it are dropped and will be run again",
+                stacklevel=3,
+            )
 
     def _drop_damaged_rows(self) -> None:
         names = ", ".join(_STORED)
@@ -238,57 +252,11 @@ def _check_format(connection: sqlite3.Connection) -> None:
     [(application,)] = connection.execute("PRAGMA application_id")
     [(found,)] = connection.execute("PRAGMA user_version")
     if tables and application != _APPLICATION:
-        raise sqlite3.OperationalError("it is not a store of twofold; name another")
+        raise sqlite3.OperationalError("it is not a store of twofold")
     if tables and found != _FORMAT:
         raise sqlite3.OperationalError(
             f"its format is {found}, this version of twofold reads {_FORMAT}"
         )
-
-
-def _salvage(path: Path) -> tuple[list[Row], list[Row]]:
-    """Origins and results that can be read in a damaged file, from either end."""
-    with TemporaryDirectory(dir=path.parent) as folder:
-        copy = _whole_length(path, Path(folder))
-        return _readable(copy, "origins"), _readable(copy, "results")
-
-
-def _readable(path: Path, table: str) -> list[Row]:
-    rows: dict[object, Row] = {}
-    for direction in ("ASC", "DESC"):
-        query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
-        with closing(sqlite3.connect(path)) as connection:
-            try:
-                for row in connection.execute(query):
-                    rows.setdefault(row[0], row)
-            except sqlite3.DatabaseError:
-                continue
-    return list(rows.values())
-
-
-def _whole_length(path: Path, folder: Path) -> Path:
-    """A copy with zeros for what was cut off: SQLite reads no file that is short."""
-    for suffix in ("", "-wal"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            shutil.copyfile(part, folder / part.name)
-    copy = folder / path.name
-    with copy.open("r+b") as file:
-        header = file.read(32)
-        pages, size = header[28:32], header[16:18]
-        file.truncate(int.from_bytes(pages) * (int.from_bytes(size) or 65536))
-    return copy
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a damaged store, and drop the files that SQLite keeps beside it."""
-    aside, number = path.with_name(f"{path.name}.damaged"), 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.damaged-{number}")
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return aside
 
 
 def _stored(result: Result) -> Row:

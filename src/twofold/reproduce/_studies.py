@@ -10,8 +10,7 @@ from typing import Any
 
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._paper import METRICS
-from twofold.reproduce._protocol import Protocol, as_json, grid_settings
-from twofold.reproduce._summary import is_of
+from twofold.reproduce._protocol import Protocol, as_json, grid_settings, rows
 
 Curve = dict[int, float]
 Grid = dict[tuple[float, float], float]
@@ -42,25 +41,24 @@ class Study:
 
 
 def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
-    """The studies of every data set that has results, on one subset each."""
+    """The studies of every data set that has results of its last row."""
     found: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        if result.subset or result.error:
-            continue
-        if result.trace or is_of(protocol, result):
+        last = rows(protocol, result.data)[-1]
+        if (result.n_clusters, result.subset, result.error) == (last, 0, None):
             found[result.data].append(result)
     return [_study(protocol, found[data]) for data in protocol.data if data in found]
 
 
 def _study(protocol: Protocol, results: list[Result]) -> Study:
-    largest = max(result.n_clusters for result in results)
-    weights = {as_json(setting) for setting in grid_settings(protocol, "ts-nmf")}
+    data, n_clusters = results[0].data, results[0].n_clusters
+    weights = set(map(as_json, grid_settings(protocol, data, "ts-nmf")))
     curves: dict[tuple[str, str], Curve] = defaultdict(dict)
     grids: dict[str, Grid] = defaultdict(dict)
     trace: list[float] = []
     for result in results:
         setting = json.loads(result.setting)
-        if result.n_clusters != largest or "n_directions" not in setting:
+        if "n_directions" not in setting:
             continue
         if result.trace:
             trace = json.loads(result.trace)
@@ -71,7 +69,7 @@ def _study(protocol: Protocol, results: list[Result]) -> Study:
             if result.method == "ts-nmf" and result.setting in weights:
                 pair = setting["energy_weight"], setting["graph_weight"]
                 _raise(grids[metric], pair, score)
-    return Study(results[0].data, largest, dict(curves), dict(grids), trace)
+    return Study(data, n_clusters, dict(curves), dict(grids), trace)
 
 
 def studies_csv(found: Iterable[Study]) -> str:

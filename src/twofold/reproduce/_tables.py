@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from twofold.reproduce._comparison import Pair, Table
 from twofold.reproduce._objects import find_method
 from twofold.reproduce._paper import METRICS, Cell
-from twofold.reproduce._summary import Pair, Table
 
 BLANK, _LATEX_BLANK = "-", "---"
 
@@ -34,7 +34,7 @@ LEGEND = (
 
 def markdown(table: Table) -> str:
     """A table with the paper's figures and the differences in brackets."""
-    titles = [find_method(method).title for method in table.methods]
+    titles = [find_method(m).title.replace("|", r"\|") for m in table.methods]
     lines = [f"| N | {' | '.join(titles)} |", "| --- " * (len(titles) + 1) + "|"]
     for name, pairs in table.lines():
         lines.append(f"| {name} | {' | '.join(map(_beside, pairs))} |")
@@ -129,7 +129,8 @@ def _latex_cell(cell: Cell, best: bool = False) -> str:
     if cell.mean is None:
         return _LATEX_BLANK
     shown = cell_text(cell, r"$\pm$", 2)
-    return rf"\textbf{{{shown}}}" if best else shown
+    shown = rf"\textbf{{{shown}}}" if best else shown
+    return shown if getattr(cell, "complete", True) else f"{shown}$^*$"
 
 
 def _escape(text: str) -> str:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from twofold.reproduce._jobs import Result, run_job
 from twofold.reproduce._protocol import Job
@@ -32,8 +33,14 @@ def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[D
             n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"
         )
         done = parallel(delayed(_run)(job, device) for job in jobs)
-        with closing(done):
-            yield from done
+        try:
+            with closing(done):
+                yield from done
+        except TerminatedWorkerError:
+            raise ClusterError(
+                "a worker process was killed, perhaps for want of memory; run it again "
+                "to go on, with fewer --jobs if that is the reason"
+            ) from None
 
 
 def run_on_cluster(
@@ -45,21 +52,23 @@ def run_on_cluster(
     """
     client, distributed = _client(address)
     jobs = iter(jobs)
+    running = distributed.as_completed(with_results=True, raise_errors=False)
 
-    def submit(job: Job) -> Any:
-        return client.submit(_run, job, device, pure=False)
+    def submit_ahead() -> None:
+        """Two jobs for each thread, as many as there are by now."""
+        ahead = 2 * sum(client.nthreads().values())
+        for job in islice(jobs, max(0, ahead - running.count())):
+            running.add(client.submit(_run, job, device, pure=False))
 
     try:
-        ahead = 2 * max(1, sum(client.nthreads().values()))
-        running = distributed.as_completed(
-            [submit(job) for job in islice(jobs, ahead)], with_results=True
-        )
-        for _, done in running:
-            for job in islice(jobs, 1):
-                running.add(submit(job))
+        submit_ahead()
+        for future, done in running:
+            if future.status != "finished":
+                raise ClusterError(
+                    f"a job was lost ({future.status}: {done!r}); run it again to go on"
+                )
+            submit_ahead()
             yield done
-    except distributed.KilledWorker as failure:
-        raise ClusterError(f"a job killed several workers: {failure}") from None
     finally:
         client.close()
 
