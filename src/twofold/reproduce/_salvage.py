@@ -2,12 +2,16 @@
 
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 Row = tuple[Any, ...]
+
+_LOOKS, _PAUSE = 4, 0.1
+"""How often a log is looked at before it is taken for torn, and seconds between."""
 
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 """Bytes, in the write-ahead log of SQLite."""
@@ -59,7 +63,21 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
-def frames_in_log(path: Path) -> int:
+def log_is_torn(path: Path, connection: sqlite3.Connection) -> bool:
+    """Whether the write-ahead log of a database goes on beyond what SQLite reads of it.
+
+    It looks again before it says so: another process may be writing.
+    """
+    for _ in range(_LOOKS):
+        before = _frames_in_log(path)
+        [(_, read, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        if read >= min(before, _frames_in_log(path)):
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def _frames_in_log(path: Path) -> int:
     """How many pages the current write-ahead log of a database has, whole or torn."""
     log = path.with_name(f"{path.name}-wal")
     content = log.read_bytes() if log.is_file() else b""
@@ -72,10 +90,4 @@ def frames_in_log(path: Path) -> int:
         if content[begin + 8 : begin + 16] != salt:
             break
         frames += 1
-    return frames
-
-
-def frames_read(connection: sqlite3.Connection) -> int:
-    """How many pages of the log SQLite takes for good."""
-    [(_, frames, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
     return frames

@@ -18,8 +18,7 @@ from types import TracebackType
 from twofold.reproduce._jobs import Result
 from twofold.reproduce._salvage import (
     Row,
-    frames_in_log,
-    frames_read,
+    log_is_torn,
     salvage,
     set_aside,
 )
@@ -96,9 +95,8 @@ class Store:
         self._lock = Lock()  # joblib draws jobs in a thread of its own
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            logged = frames_in_log(self.path)
             self._connection = self._opened()
-            self._check_log(logged)
+            self._check_log()
         except (sqlite3.Error, OSError) as failure:
             raise StoreError(
                 f"cannot open the store {self.path}: {failure}; name another"
@@ -188,9 +186,9 @@ class Store:
                 connection.executemany(_ADD_RESULT, kept)
             return connection
 
-    def _check_log(self, logged: int) -> None:
+    def _check_log(self) -> None:
         """Warn where SQLite has left out the end of a torn or damaged log."""
-        if frames_read(self._connection) < logged:
+        if log_is_torn(self.path, self._connection):
             warnings.warn(
                 f"the end of the log of the store {self.path} is damaged; the last "
                 "results in it are dropped and will be run again",
@@ -229,9 +227,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            _check_format(connection)  # another process may have been faster
-            for statement in _CREATE:
-                connection.execute(statement)
+            if _check_format(connection):  # no other process was faster
+                for statement in _CREATE:
+                    connection.execute(statement)
         [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise _DamagedError(verdict.splitlines()[-1])
@@ -246,8 +244,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_format(connection: sqlite3.Connection) -> None:
-    """Refuse a file of another program or of another version."""
+def _check_format(connection: sqlite3.Connection) -> bool:
+    """Refuse a file of another program or version; return whether it is empty."""
     [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
     [(application,)] = connection.execute("PRAGMA application_id")
     [(found,)] = connection.execute("PRAGMA user_version")
@@ -257,6 +255,7 @@ def _check_format(connection: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError(
             f"its format is {found}, this version of twofold reads {_FORMAT}"
         )
+    return not tables
 
 
 def _stored(result: Result) -> Row:
