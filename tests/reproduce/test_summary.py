@@ -156,7 +156,7 @@ def test_rows_that_were_not_run_are_shown_as_missing():
     assert table.average("kmeans") is None
     assert not table.pair(15, "kmeans").ours.complete
     text = document(summarize(PROTOCOL, only))
-    assert "K-Means for N = 15; GNMF for N = 15" in text
+    assert "K-Means, GNMF for N = 15" in text
 
 
 def test_fewer_subsets_than_the_protocol_has_are_not_whole():

@@ -1,5 +1,6 @@
 """The Markdown page of a run: what was run, how it agrees, and all tables."""
 
+from collections import defaultdict
 from statistics import fmean
 
 from twofold.reproduce._about import failure_lines
@@ -68,13 +69,12 @@ def _missing(of_data: list[Table]) -> list[str]:
     """Which methods lack which rows, or part of them."""
     if not of_data:
         return []
-    table, missing = of_data[0], []
+    table, lacking = of_data[0], defaultdict(list)
     for method in table.methods:
-        lacking = [n for n in table.rows if not table.pair(n, method).ours.complete]
-        if lacking:
-            rows = ", ".join(map(str, lacking))
-            missing.append(f"{find_method(method).title} for N = {rows}")
-    return missing
+        rows = [n for n in table.rows if not table.pair(n, method).ours.complete]
+        if rows:
+            lacking[", ".join(map(str, rows))].append(find_method(method).title)
+    return [f"{', '.join(titles)} for N = {rows}" for rows, titles in lacking.items()]
 
 
 def _averages(found: list[Table]) -> str:
