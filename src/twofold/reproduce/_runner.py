@@ -93,7 +93,8 @@ def run(
     Progress
         At the end.
     """
-    check_device(device)
+    if scheduler is None:
+        check_device(device)
     jobs = part_of(all_jobs(protocol), *shard)
     done = store.keys(failed=not retry)
     waiting = [job for job in jobs if not done.issuperset(job.keys)]

@@ -42,10 +42,11 @@ class Study:
 
 def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
     """The studies of every data set that has results of its last row."""
+    last = {data: rows(protocol, data)[-1] for data in protocol.data}
     found: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        last = rows(protocol, result.data)[-1]
-        if (result.n_clusters, result.subset, result.error) == (last, 0, None):
+        at_last_row = result.n_clusters == last[result.data] and result.subset == 0
+        if at_last_row and result.error is None:
             found[result.data].append(result)
     return [_study(protocol, found[data]) for data in protocol.data if data in found]
 
