@@ -217,5 +217,5 @@ def test_too_large_a_kernel_is_a_memory_error_that_says_so():
 def test_the_start_of_ts_nmf_can_be_chosen():
     model = methods.build("ts-nmf", 4)
     assert isinstance(model, TSNMF)
-    assert model.init == "k-means"
-    assert methods.build("ts-nmf", 4, init="random").init == "random"
+    assert model.init == "spectral"
+    assert methods.build("ts-nmf", 4, init="k-means").init == "k-means"

@@ -95,11 +95,13 @@ def test_one_process_and_many_give_the_same(tmp_path):
     assert len(scores(tmp_path / "one")) > 50
 
 
-def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged):
+def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged, monkeypatch):
     path = tmp_path / "s.sqlite"
+    monkeypatch.setenv("TWOFOLD_NAP", "0.6")  # it cannot end before the kill
     process = start(path)
     wait_for_results(path, 6)
     kill_all(process)
+    monkeypatch.setenv("TWOFOLD_NAP", "0")
     before = logged()
     with Store(path) as store:
         kept = len(store.keys())
@@ -113,8 +115,9 @@ def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged):
     assert logged().total() - FITS == before.total() - kept
 
 
-def test_ctrl_c_is_one_line_and_the_same_command_goes_on(tmp_path, logged):
+def test_ctrl_c_is_one_line_and_the_same_command_goes_on(tmp_path, logged, monkeypatch):
     path = tmp_path / "s.sqlite"
+    monkeypatch.setenv("TWOFOLD_NAP", "0.6")
     process = start(path)
     wait_for_results(path, 4)
     os.killpg(process.pid, signal.SIGINT)
@@ -122,6 +125,7 @@ def test_ctrl_c_is_one_line_and_the_same_command_goes_on(tmp_path, logged):
     assert process.returncode == 130
     assert said.startswith("Stopped: the results are in")
     assert "Traceback" not in said
+    monkeypatch.setenv("TWOFOLD_NAP", "0")
     kept = len(scores(path))
     assert 4 <= kept < FITS
     finished = subprocess.run(command(path), capture_output=True, text=True, check=True)
