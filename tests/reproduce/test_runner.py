@@ -52,6 +52,8 @@ def start(store, *more):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # It is ignored in what a shell runs in the background, such as these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -115,12 +117,18 @@ def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged, monkeypatch):
     assert logged().total() - FITS == before.total() - kept
 
 
-def test_ctrl_c_is_one_line_and_the_same_command_goes_on(tmp_path, logged, monkeypatch):
+@pytest.mark.parametrize("how", ["Ctrl-C", "a batch system"])
+def test_a_stop_is_one_line_and_the_same_command_goes_on(
+    tmp_path, logged, monkeypatch, how
+):
     path = tmp_path / "s.sqlite"
     monkeypatch.setenv("TWOFOLD_NAP", "0.6")
     process = start(path)
     wait_for_results(path, 4)
-    os.killpg(process.pid, signal.SIGINT)
+    if how == "Ctrl-C":  # reaches the workers too
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said.startswith("Stopped: the results are in")

@@ -44,6 +44,10 @@ def _options(
 
 def main() -> None:
     """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
-    # Batch systems ask a job to end in this way.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, _stop)
     app()
+
+
+def _stop(*_: object) -> None:
+    """Do as on Ctrl-C, since batch systems ask a job to end in this way."""
+    raise KeyboardInterrupt
