@@ -61,7 +61,7 @@ def _part(text: str) -> tuple[int, int]:
 
 Quick = Annotated[
     bool,
-    typer.Option("--quick", help="A few minutes: small sets, 2 subsets, coarse grids."),
+    typer.Option("--quick", help="Half a minute: small sets, 2 subsets, coarse grids."),
 ]
 Data = Annotated[
     list[str],
