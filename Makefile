@@ -69,7 +69,8 @@ store: $(READY)
 	$(BIN)/python benchmarks/store.py --into docs/reproduction.md
 
 reproduction: $(READY)
-	$(BIN)/python benchmarks/reproduction.py --store $(STORE) --into docs/reproduction.md
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/reproduction.py --store $(STORE) \
+	  --into docs/reproduction.md
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"
