@@ -287,7 +287,8 @@ def _print_averages(found: list[reproduce.Table]) -> None:
     for column in ("data", "measure", "ours", "paper"):
         shown.add_column(column, justify="left" if column == "data" else "right")
     for table in found:
-        ours, paper = table.average(method), table.paper_average(method)
-        cells = ["-" if mean is None else f"{mean:.1f}" for mean in (ours, paper)]
+        pair = table.average_pair(method)
+        means = pair.ours.mean, pair.paper.mean
+        cells = ["-" if mean is None else f"{mean:.1f}" for mean in means]
         shown.add_row(table.title, table.metric, *cells)
     output.print(shown)

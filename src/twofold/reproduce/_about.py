@@ -23,7 +23,7 @@ class About:
         Of one core, or of its share of a GPU, likewise.
     machines : list of str
         What each was, with its number of fits.
-    days : tuple of str
+    days : str
         Of the first and the last fit.
     failures : dict of (str, str, str) to int
         By data set, method and reason.
@@ -32,7 +32,7 @@ class About:
     fits: dict[tuple[str, str], int]
     hours: dict[tuple[str, str], float]
     machines: list[str]
-    days: tuple[str, ...]
+    days: str
     failures: dict[tuple[str, str, str], int]
 
 
@@ -54,8 +54,9 @@ def about(results: Iterable[Result]) -> About:
     hours = {kind: value / 3600 for kind, value in seconds.items()}
     machines = [_machine(text, count) for text, count in origins.most_common()]
     ends = (min(times), max(times)) if times else ()
-    days = tuple(datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends)
-    return About(dict(fits), hours, machines, days, dict(failures))
+    days = [datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends]
+    when = " to ".join(dict.fromkeys(days))
+    return About(dict(fits), hours, machines, when, dict(failures))
 
 
 def failure_lines(origin: About) -> list[str]:

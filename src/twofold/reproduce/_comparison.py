@@ -124,22 +124,17 @@ class Table:
         means = [self.ours.get((n, m), NOT_RUN).mean for m in self.methods]
         return Pair(ours, paper, _is_highest(ours.mean, means))
 
+    def average_pair(self, method: str) -> Pair:
+        """Ours and the paper's over all rows."""
+        ours, paper = self.average(method), self.paper_average(method)
+        best = _is_highest(ours, map(self.average, self.methods))
+        return Pair(Outcome(ours), Cell(paper), best)
+
     def lines(self) -> Iterator[tuple[str, list[Pair]]]:
         """The rows as they are shown: N or "Average", and a pair for each method."""
         for n in self.rows:
             yield str(n), [self.pair(n, method) for method in self.methods]
-        averages = [self.average(method) for method in self.methods]
-        yield (
-            "Average",
-            [
-                Pair(
-                    Outcome(mean),
-                    Cell(self.paper_average(method)),
-                    _is_highest(mean, averages),
-                )
-                for method, mean in zip(self.methods, averages, strict=True)
-            ],
-        )
+        yield "Average", [self.average_pair(method) for method in self.methods]
 
 
 def tables(protocol: Protocol, results: Iterable[Result], best: str) -> list[Table]:

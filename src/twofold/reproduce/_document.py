@@ -43,12 +43,11 @@ def _what_was_run(summary: Summary) -> str:
             missing = "; ".join(_missing([t for t in found if t.data == data]))
             title = find_data(data).title
             rows.append([title, f"{sum(fits.values()):,}", f"{hours:.2f}", missing])
-    days = " to ".join(dict.fromkeys(origin.days))
     lines = [f"- {line}" for line in (*origin.machines, *failure_lines(origin))]
     header = ["data set", "fits", "hours of a core or GPU", "not run, or not whole"]
     intro = (
-        f"{options_text(summary)}; {days}. The hours are those of fits that ran side "
-        "by side."
+        f"{options_text(summary)}; {origin.days}. The hours are those of fits that ran "
+        "side by side."
     )
     return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
 
@@ -80,22 +79,25 @@ def _missing(of_data: list[Table]) -> list[str]:
 def _averages(found: list[Table]) -> str:
     rows = []
     for table in found:
-        ours, paper = table.average("ts-nmf"), table.paper_average("ts-nmf")
-        if ours is not None and table.metric in _OF_THE_PAPER:
-            others = {m: table.average(m) for m in table.methods if m != "ts-nmf"}
-            known = {m: mean for m, mean in others.items() if mean is not None}
-            second = max(known, key=lambda m: known[m]) if known else None
-            next_best = (
-                f"{find_method(second).title} {known[second]:.2f}" if second else ""
-            )
-            gap = BLANK if paper is None else f"{ours - paper:+.2f}"
-            theirs = BLANK if paper is None else f"{paper:.2f}"
-            rows.append(
-                [table.title, table.metric, f"{ours:.2f}", theirs, gap, next_best]
-            )
+        pair = table.average_pair("ts-nmf")
+        if pair.ours.mean is not None and table.metric in _OF_THE_PAPER:
+            numbers = pair.ours.mean, pair.paper.mean
+            shown = [BLANK if x is None else f"{x:.2f}" for x in numbers]
+            gap = BLANK if pair.difference is None else f"{pair.difference:+.2f}"
+            rows.append([table.title, table.metric, *shown, gap, _best_other(table)])
     return _table(
         ["data set", "measure", "ours", "paper", "difference", "best other, ours"], rows
     )
+
+
+def _best_other(table: Table) -> str:
+    """The highest average of the other methods, and whose it is."""
+    others = ((table.average(m), m) for m in table.methods if m != "ts-nmf")
+    known = [(mean, method) for mean, method in others if mean is not None]
+    if not known:
+        return ""
+    mean, method = max(known)
+    return f"{find_method(method).title} {mean:.2f}"
 
 
 def _agreement(found: list[Table]) -> str:

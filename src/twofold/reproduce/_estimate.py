@@ -1,7 +1,6 @@
 """How long jobs will take: from the store, from rough rules, and from those done."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable
 
 from twofold.reproduce._data import load_data
@@ -35,10 +34,7 @@ class Estimate:
     """
 
     def __init__(self, store: Store, jobs: Iterable[Job]) -> None:
-        seen: dict[tuple[str, str, int], list[float]] = defaultdict(list)
-        for result in store.results():
-            seen[result.data, result.method, result.n_clusters].append(result.seconds)
-        self._seen = {kind: sum(times) / len(times) for kind, times in seen.items()}
+        self._seen = store.mean_seconds()
         self._left = sum(map(self._expected, jobs))
         self._done = 0.0
 

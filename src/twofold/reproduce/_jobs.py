@@ -15,9 +15,10 @@ from threadpoolctl import threadpool_limits
 
 import twofold
 from twofold.core.arrays import to_numpy
-from twofold.metrics import clustering_accuracy, nmi, purity
+from twofold.metrics import score_all
 from twofold.reproduce._data import load_subset, subset_seed
 from twofold.reproduce._objects import find_method
+from twofold.reproduce._paper import METRICS
 from twofold.reproduce._protocol import Job, as_json
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
@@ -147,10 +148,9 @@ def _scores(
     """Scores in percent of a fitted model, and how it got there."""
     trace = as_json(list(model.objective_history_)) if job.traced else None
     steps = getattr(model, "n_iter_", None)
+    scores = score_all(target, labels)
     return {
-        "accuracy": 100 * clustering_accuracy(target, labels),
-        "nmi": 100 * nmi(target, labels),
-        "purity": 100 * purity(target, labels),
+        **{metric: 100 * scores[metric] for metric in METRICS},
         "n_iter": None if steps is None else int(steps),
         "trace": trace,
     }

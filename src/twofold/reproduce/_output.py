@@ -127,10 +127,9 @@ def page(summary: Summary, pictures: list[Picture]) -> str:
 def _lead(summary: Summary) -> str:
     origin = summary.about
     fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
-    days = " to ".join(dict.fromkeys(origin.days))
     return (
         f"{options_text(summary)}. {fits:,} fits, {hours:.1f} hours of work of one "
-        f"core or GPU, {days}."
+        f"core or GPU, {origin.days}."
     )
 
 

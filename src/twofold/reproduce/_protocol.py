@@ -186,8 +186,7 @@ def _batches(method: str, settings: list[Setting]) -> list[tuple[str, ...]]:
     batches: dict[str, list[str]] = {}
     for setting in settings:
         fixed = {name: value for name, value in setting.items() if name not in swept}
-        key = as_json(fixed) if swept else as_json(setting)
-        batches.setdefault(key, []).append(as_json(setting))
+        batches.setdefault(as_json(fixed), []).append(as_json(setting))
     return [tuple(batch) for batch in batches.values()]
 
 

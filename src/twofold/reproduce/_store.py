@@ -54,13 +54,13 @@ _ADD_RESULT = (
 )
 
 _CREATE = (
-    "CREATE TABLE IF NOT EXISTS results ("
+    "CREATE TABLE results ("
     + ", ".join(
         f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
         for name in _STORED
     )
     + ")",
-    "CREATE TABLE IF NOT EXISTS origins (id TEXT PRIMARY KEY, about TEXT)",
+    "CREATE TABLE origins (id TEXT PRIMARY KEY, about TEXT)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {_FORMAT}",
 )
@@ -153,6 +153,12 @@ class Store:
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
             result = Result(*row)
             yield replace(result, origin=origins.get(result.origin, "{}"))
+
+    def mean_seconds(self) -> dict[tuple[str, str, int], float]:
+        """How long a fit has taken, by data set, method and number of clusters."""
+        kind = "data, method, n_clusters"
+        query = f"SELECT {kind}, avg(seconds) FROM results GROUP BY {kind}"
+        return {tuple(kind): mean for *kind, mean in self._read(query)}
 
     def merge(self, other: "Store") -> int:
         """Add the results of another store; returns how many, not failed, were new."""
