@@ -1,6 +1,7 @@
 import io
 import os
 import struct
+import threading
 import zlib
 
 import numpy as np
@@ -328,7 +329,10 @@ def test_nothing_to_read(tmp_path):
     [
         ({"size": 0}, "size must be .* got 0"),
         ({"size": (4, 4, 3)}, r"size must be .* got \(4, 4, 3\)"),
-        ({"size": 4.0}, "size must be .* got 4.0"),
+        ({"size": 4.0}, "size must be .* or None, got 4.0"),
+        ({"thumbnails": 0}, "thumbnails must be a positive integer or None, got 0"),
+        ({"thumbnails": 9.5}, "thumbnails must be .* got 9.5"),
+        ({"thumbnails": True}, "thumbnails must be .* got True"),
         ({"fit": "pad"}, "fit must be one of stretch, crop, got 'pad'"),
         ({"on_error": "ignore"}, "on_error must be one of skip, raise, got 'ignore'"),
         ({"n_jobs": 0}, "n_jobs must be a positive integer, -1 or None, got 0"),
@@ -350,3 +354,30 @@ def test_a_bar_is_shown_if_asked_for(folder, capsys):
     assert capsys.readouterr().err == ""
     read_images(folder, 4, progress=True)
     assert "3/3" in capsys.readouterr().err
+
+
+def test_a_function_is_told_of_every_file(damaged, capfd):
+    """From the thread of the caller, and of the files that are left out too."""
+    told = []
+
+    def tell(done, total):
+        told.append((done, total, threading.get_ident()))
+
+    found = read_images(damaged, 4, progress=tell, max_pixels=1_000_000, n_jobs=2)
+    total = len(found.paths) + len(found.skipped)
+    assert total == 8
+    assert told == [(i, total, threading.get_ident()) for i in range(total + 1)]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_function_may_stop_it(folder):
+    told = []
+
+    def tell(done, total):
+        told.append(done)
+        if done == 5:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        read_images([folder / "a/1.png"] * 1000, 4, progress=tell, n_jobs=2)
+    assert told == [0, 1, 2, 3, 4, 5]

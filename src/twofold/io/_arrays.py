@@ -1,6 +1,7 @@
 """Numeric arrays from .mat, .npy, .npz, CSV and text files, without unpickling."""
 
 import itertools
+import math
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -46,15 +47,14 @@ def read_stack(
         raise ValueError(f"order must be 'C' or 'F', got {order!r}")
     arrays = read_arrays(path)
     stack = arrays[_chosen(arrays, key, path)]
-    if sample_shape is None:
+    if sample_shape is None or stack.shape[1:] == tuple(sample_shape):
         return stack
-    try:
-        return unflatten(stack, tuple(sample_shape), order)
-    except ValueError:
+    if stack.ndim != 2 or stack.shape[1] != math.prod(sample_shape):
         raise ValueError(
             f"sample_shape={sample_shape!r} must fit the rows of {path}, which has "
             f"shape {stack.shape}"
-        ) from None
+        )
+    return unflatten(stack, tuple(sample_shape), order)
 
 
 def unflatten(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarray:

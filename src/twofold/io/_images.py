@@ -1,11 +1,13 @@
 """Folders of image files to one stack, with a word on every file left out."""
 
 import glob
+import math
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 
@@ -15,9 +17,14 @@ from sklearn.utils import Bunch
 from tqdm import tqdm
 
 from twofold.io._pixels import read_image
+from twofold.io._survey import Plan, planned
 
 Source = str | Path | Iterable[str | Path]
 Skipped = list[tuple[Path, str]]
+Progress = bool | Callable[[int, int], object] | None
+
+_THUMBNAIL_BYTES = 512 * 2**20
+"""Memory for thumbnails, which are made smaller where there are too many."""
 
 _AHEAD = 8
 """Files per thread that may be waiting to be decoded."""
@@ -25,15 +32,16 @@ _AHEAD = 8
 
 def read_images(
     source: Source,
-    size: int | tuple[int, int],
+    size: int | tuple[int, int] | None = None,
     *,
-    color: bool = False,
+    color: bool | None = False,
     fit: str = "stretch",
     labels: bool = False,
+    thumbnails: int | None = None,
     on_error: str = "skip",
     max_pixels: int = 89_478_485,
     n_jobs: int | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
 ) -> Bunch:
     """Read image files into a stack of one size.
 
@@ -43,10 +51,15 @@ def read_images(
         A folder, which is searched with all its sub-folders; a glob pattern, where
         ``**`` stands for any folders; or the files themselves. Hidden files are
         left out of the first two. Links to folders are listed, not followed.
-    size : int or (int, int)
-        Height and width of the result; one number for a square.
-    color : bool, default=False
-        Whether to keep red, green and blue, or grey alone.
+    size : int, (int, int) or None, default=None
+        Height and width of the result; one number for a square. None takes the
+        median height and width of the images, scaled down, if need be, to a longer
+        side of 64.
+    color : bool or None, default=False
+        Whether to keep red, green and blue, or grey alone. None keeps them if at
+        least one image in ten has colour: if, with it reduced to 32 x 32, the
+        largest and smallest channel differ by more than 2% of the range in the mean.
+        Sepia is colour by this, and grey stored in three channels is not.
     fit : {"stretch", "crop"}, default="stretch"
         Whether the whole image is stretched to the size, or its largest centred part
         of the right proportions is kept.
@@ -54,6 +67,12 @@ def read_images(
         Whether the folder that a file is in is its class: its path from ``source``,
         or from what all files of a list or pattern have in common; "." is that
         folder itself.
+    thumbnails : int or None, default=None
+        The longer side of thumbnails to make besides, in colour and in their own
+        proportions; less if the median image is smaller, or if there are so many that
+        they would take more than 512 MiB. A file is still decoded
+        only once, a large JPEG then perhaps less coarsely, so that its image may
+        differ slightly.
     on_error : {"skip", "raise"}, default="skip"
         Whether a file that cannot be read is left out, and listed in ``skipped``,
         or stops it all.
@@ -63,8 +82,10 @@ def read_images(
         case. Each thread holds one image at a time.
     n_jobs : int or None, default=None
         Threads that decode. None and -1 take one per core.
-    progress : bool or None, default=None
-        Whether to show a bar on stderr. None shows it on a terminal.
+    progress : bool, callable or None, default=None
+        Whether to show a bar on stderr. None shows it on a terminal. A callable is
+        called instead with the number of files done and of all, from 0 on, in the
+        thread of the caller; what it raises stops the reading.
 
     Returns
     -------
@@ -73,61 +94,126 @@ def read_images(
         colour. ``paths``: their files, sorted but for a list, whose order is kept.
         ``skipped``: (path, reason) pairs.
         With ``labels`` also ``target`` and ``target_names``.
+        With ``thumbnails`` also ``thumbnails``: uint8 of shape (n, t, t, 3), each
+        in the middle of its square, from ``(t - h) // 2`` and ``(t - w) // 2`` on,
+        with 0 around it; and ``thumbnail_sizes``: the (h, w) of each.
+
+    Notes
+    -----
+    What is left to None, and the limit of the thumbnails, is decided by up to 100
+    files spread evenly over the sorted paths. Those that cannot be read or have more
+    than ``max_pixels`` do not count; if none does, the size is 64 x 64, in grey.
     """
-    height, width = _checked_size(size)
+    shape = None if size is None else _checked_size(size)
     _check_choice("fit", fit, ("stretch", "crop"))
     _check_choice("on_error", on_error, ("skip", "raise"))
+    _check_thumbnails(thumbnails)
+    workers = _workers(n_jobs)
     paths, folder, skipped = _files(source)
     if skipped and on_error == "raise":
         raise ValueError(f"{skipped[0][0]}: {skipped[0][1]}")
     classes = _folder_names(paths, folder) if labels else []
-    shape = (height, width, 3) if color else (height, width)
-    images = np.empty((len(paths), *shape), dtype=np.float32)
-
-    def decode(i: int) -> str | None:
-        try:
-            images[i] = read_image(paths[i], (height, width), color, fit, max_pixels)
-        except Exception as error:  # broken files raise anything
-            return str(error).partition("\n")[0] or type(error).__name__
-        return None
-
-    kept = []
-    with closing(_mapped(decode, len(paths), n_jobs, progress)) as reasons:
-        for i, reason in enumerate(reasons):
-            if reason is None:
-                kept.append(i)
-            elif on_error == "raise":
-                raise ValueError(f"{paths[i]}: {reason}")
-            else:
-                skipped.append((paths[i], reason))
-    if not kept:
-        raise ValueError(
-            f"source must have readable images, got {len(skipped)} files and none of "
-            f"them is one; the first, {skipped[0][0]}: {skipped[0][1]}"
-        )
-    paths = [paths[i] for i in kept]
-    found = Bunch(images=_compacted(images, kept), paths=paths, skipped=skipped)
+    Image.init()  # which is not safe to happen in many threads at once
+    with _reporter(progress, len(paths)) as report:
+        longest = thumbnails and _affordable(thumbnails, len(paths))
+        plan = planned(paths, shape, color, longest, max_pixels, workers)
+        stacks = _allocated(len(paths), plan)
+        decode = partial(_decode, paths, plan, fit, max_pixels, stacks)
+        with closing(_mapped(decode, len(paths), workers, report)) as reasons:
+            kept = _kept(reasons, paths, skipped, on_error)
+    found = Bunch(
+        **{name: _compacted(stack, kept) for name, stack in stacks.items()},
+        paths=[paths[i] for i in kept],
+        skipped=skipped,
+    )
     if labels:
         names, found.target = np.unique([classes[i] for i in kept], return_inverse=True)
         found.target_names = names.tolist()
     return found
 
 
+def _affordable(longest: int, count: int) -> int:
+    """The longer side of ``count`` thumbnails that are held in memory at once."""
+    return max(1, min(longest, math.isqrt(_THUMBNAIL_BYTES // (3 * count))))
+
+
+def _allocated(count: int, plan: Plan) -> dict[str, np.ndarray]:
+    """Stacks with room for what is made of every file."""
+    shape = (*plan.size, 3) if plan.color else plan.size
+    stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
+    if plan.longest is not None:
+        square = (plan.longest, plan.longest, 3)
+        stacks["thumbnails"] = np.zeros((count, *square), dtype=np.uint8)
+        stacks["thumbnail_sizes"] = np.zeros((count, 2), dtype=int)
+    return stacks
+
+
+def _decode(
+    paths: list[Path],
+    plan: Plan,
+    fit: str,
+    max_pixels: int,
+    stacks: dict[str, np.ndarray],
+    i: int,
+) -> str | None:
+    """Read one file into its place, or say why it cannot be."""
+    try:
+        stacks["images"][i], small = read_image(
+            paths[i], plan.size, plan.color, fit, max_pixels, plan.longest
+        )
+    except Exception as error:  # broken files raise anything
+        return str(error).partition("\n")[0] or type(error).__name__
+    if small is not None:
+        square, (height, width) = stacks["thumbnails"][i], small.shape[:2]
+        top, left = (len(square) - height) // 2, (len(square) - width) // 2
+        square[top : top + height, left : left + width] = small
+        stacks["thumbnail_sizes"][i] = height, width
+    return None
+
+
+def _kept(
+    reasons: Iterable[str | None], paths: list[Path], skipped: Skipped, on_error: str
+) -> list[int]:
+    """The places of the files that were read; ``skipped`` gets the others."""
+    kept = []
+    for i, reason in enumerate(reasons):
+        if reason is None:
+            kept.append(i)
+        elif on_error == "raise":
+            raise ValueError(f"{paths[i]}: {reason}")
+        else:
+            skipped.append((paths[i], reason))
+    if not kept:
+        raise ValueError(
+            f"source must have readable images, got {len(skipped)} files and none of "
+            f"them is one; the first, {skipped[0][0]}: {skipped[0][1]}"
+        )
+    return kept
+
+
+@contextmanager
+def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
+    """What is to be called with the number of files done."""
+    if callable(progress):
+        progress(0, total)
+        yield lambda done: progress(done, total)
+        return
+    hide = None if progress is None else not progress
+    with tqdm(total=total, unit="image", disable=hide) as bar:
+        yield lambda done: bar.update()
+
+
 def _mapped(
     decode: Callable[[int], str | None],
     count: int,
-    n_jobs: int | None,
-    progress: bool | None,
+    workers: int,
+    report: Callable[[int], object],
 ) -> Generator[str | None, None, None]:
     """The results of ``decode`` for 0, 1, ..., in this order, from many threads.
 
     No more tasks than keep the threads busy are waiting at a time.
     """
-    workers = _workers(n_jobs)
-    Image.init()  # which is not safe to happen in many threads at once
     pool = ThreadPoolExecutor(workers)
-    hide = None if progress is None else not progress
-    bar = tqdm(total=count, unit="image", disable=hide)
     waiting: deque[Future[str | None]] = deque()
     try:
         for i in range(count + _AHEAD * workers):
@@ -135,10 +221,9 @@ def _mapped(
                 waiting.append(pool.submit(decode, i))
             if waiting and i >= _AHEAD * workers:
                 yield waiting.popleft().result()
-                bar.update()
+                report(i + 1 - _AHEAD * workers)
     finally:  # an error or interrupt does not wait for what has not begun
         pool.shutdown(cancel_futures=True)
-        bar.close()
 
 
 def _compacted(images: np.ndarray, kept: list[int]) -> np.ndarray:
@@ -217,9 +302,18 @@ def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
         height = width = 0
     if not all(isinstance(s, Integral) and int(s) > 0 for s in (height, width)):
         raise ValueError(
-            f"size must be a positive integer or a (height, width) pair, got {size!r}"
+            "size must be a positive integer, a (height, width) pair or None, got "
+            f"{size!r}"
         )
     return int(height), int(width)
+
+
+def _check_thumbnails(longest: int | None) -> None:
+    whole = isinstance(longest, Integral) and not isinstance(longest, bool)
+    if longest is not None and not (whole and longest > 0):
+        raise ValueError(
+            f"thumbnails must be a positive integer or None, got {longest!r}"
+        )
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

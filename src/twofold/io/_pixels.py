@@ -1,5 +1,7 @@
 """One image file to pixels between 0 and 1."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,34 @@ _FILTER = Image.Resampling.HAMMING
 """Sharper than a bilinear one, and like it never beyond the range of the pixels."""
 
 
+@contextmanager
+def opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
+    """An image file of which only the header has been read yet."""
+    if not path.is_file():
+        exists = path.exists() or path.is_symlink()
+        raise OSError("not a regular file" if exists else "there is no such file")
+    if path.stat().st_size == 0:
+        raise ValueError("the file is empty")
+    try:
+        with Image.open(path) as image:
+            if image.width * image.height > max_pixels:
+                raise ValueError(
+                    f"its {image.width} x {image.height} pixels are more than "
+                    f"max_pixels={max_pixels}"
+                )
+            yield image
+    except UnidentifiedImageError:
+        raise ValueError("not an image of a known format") from None
+
+
 def read_image(
-    path: Path, size: tuple[int, int], color: bool, fit: str, max_pixels: int
-) -> np.ndarray:
+    path: Path,
+    size: tuple[int, int],
+    color: bool,
+    fit: str,
+    max_pixels: int,
+    longest: int | None = None,
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The first frame of an image file, turned upright and resized.
 
     Transparent parts are laid over white. Grey images of 16 bits are divided by
@@ -30,43 +57,59 @@ def read_image(
     fit : {"stretch", "crop"}
     max_pixels : int
         More than these are refused before they are decoded.
+    longest : int or None
+        The longer side of a thumbnail, which is made of the same decoded image.
 
     Returns
     -------
     float32 array of shape (h, w) or (h, w, 3)
+    uint8 array of shape (h, w, 3), the thumbnail, or None
     """
-    if not path.is_file():
-        exists = path.exists() or path.is_symlink()
-        raise OSError("not a regular file" if exists else "there is no such file")
-    if path.stat().st_size == 0:
-        raise ValueError("the file is empty")
-    try:
-        with Image.open(path) as image:
-            if image.width * image.height > max_pixels:
-                raise ValueError(
-                    f"its {image.width} x {image.height} pixels are more than "
-                    f"max_pixels={max_pixels}"
-                )
-            # A JPEG is decoded at a fraction of its size where that is enough.
-            image.draft("RGB" if color else "L", (2 * max(size), 2 * max(size)))
-            upright = ImageOps.exif_transpose(image)
-            return _pixels(upright, size, color, fit)
-    except UnidentifiedImageError:
-        raise ValueError("not an image of a known format") from None
+    with opened(path, max_pixels) as image:
+        # A JPEG is decoded at a fraction of its size, and without its colours, where
+        # that is enough. Its own luma is its grey, with a thumbnail or without.
+        enough = 2 * max(*size, longest or 1)
+        grey = "L" if longest is None else "YCbCr"
+        image.draft("RGB" if color else grey, (enough, enough))
+        flat = flattened(ImageOps.exif_transpose(image))
+        small = None if longest is None else thumbnail(flat, longest)
+        return _pixels(flat, size, color, fit), small
 
 
-def _pixels(
-    image: Image.Image, size: tuple[int, int], color: bool, fit: str
-) -> np.ndarray:
+def flattened(image: Image.Image) -> Image.Image:
+    """The image over white where it is transparent, as floats if it is deep."""
     if image.mode in _DEEP:
-        grey = _resized(_unit_range(image), size, fit)
-        pixels = np.asarray(grey, dtype=np.float32)
-        return np.repeat(pixels[..., None], 3, axis=2) if color else pixels
+        return _unit_range(image)
     if "A" in image.mode or "transparency" in image.info:
         layer = image.convert("RGBA")
         image = Image.new("RGBA", layer.size, "white")
         image.alpha_composite(layer)
-    image = image.convert("RGB" if color else "L")
+    return image
+
+
+def thumbnail(flat: Image.Image, longest: int) -> np.ndarray:
+    """A flattened image as uint8 of three channels, no side above ``longest``."""
+    size = shrunk((flat.height, flat.width), longest)
+    return np.rint(_pixels(flat, size, True, "stretch") * 255).astype(np.uint8)
+
+
+def shrunk(shape: tuple[float, float], longest: int) -> tuple[int, int]:
+    """Height and width of the same proportions with no side above ``longest``.
+
+    Nothing is made larger, and no side less than one.
+    """
+    scale = min(1.0, longest / max(shape))
+    height, width = (max(1, round(side * scale)) for side in shape)
+    return height, width
+
+
+def _pixels(
+    flat: Image.Image, size: tuple[int, int], color: bool, fit: str
+) -> np.ndarray:
+    if flat.mode == "F":
+        pixels = np.asarray(_resized(flat, size, fit), dtype=np.float32)
+        return np.repeat(pixels[..., None], 3, axis=2) if color else pixels
+    image = flat.convert("RGB" if color else "L")
     return np.asarray(_resized(image, size, fit), dtype=np.float32) / 255
 
 
