@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -77,6 +78,12 @@ class PlacedClusters:
         trained = tuple(side.features for side in self.fitted.sides)
         placed = place(trained, self.fitted) / self.lengths
         return like(mean_rows(to_numpy(placed), self.labels), placed)
+
+    def nearest(self, coefficients: Array) -> Array:
+        """The cluster of placed samples (m, k): that of the nearest center."""
+        xp = array_namespace(coefficients)
+        squared = xp.sum(self.centers**2, axis=1) - 2 * coefficients @ self.centers.T
+        return xp.argmin(squared, axis=1)
 
 
 def mean_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

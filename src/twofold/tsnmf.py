@@ -279,7 +279,11 @@ class TSNMF(
         centroids = update_centroids(samples, state.coefficients)
         self._projections = state.left.projection, state.right.projection
         self._fitted = fitted_model(
-            samples, centroids[0, ...], state, self.graph_weight, problem.settings
+            samples,
+            centroids[0, ...],
+            state,
+            float(self.graph_weight),
+            problem.settings,
         )
         unit, centroids, lengths = adjust(state.coefficients, centroids)
         coefficients, centroids = unit[0, ...], centroids[0, ...]
@@ -354,10 +358,8 @@ class TSNMF(
         labels : array of shape (m,)
         """
         coefficients = self._place(X)
-        xp = array_namespace(coefficients)
-        centers = self._clusters.centers
-        squared = xp.sum(centers**2, axis=1) - 2 * coefficients @ centers.T
-        return xp.astype(xp.argmin(squared, axis=1), self.labels_.dtype)
+        nearest = self._clusters.nearest(coefficients)
+        return array_namespace(nearest).astype(nearest, self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
         """The images that coefficients stand for.

@@ -1,0 +1,186 @@
+"""A fitted TSNMF taken apart into facts and arrays, and put together again."""
+
+import math
+import reprlib
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from twofold._labels import PlacedClusters
+from twofold._model_table import (
+    FACTS,
+    RECORDED,
+    SIDES,
+    Facts,
+    are_sizes,
+    check_fields,
+)
+from twofold._problem import check_counts
+from twofold._samples import read_directions, read_numbers
+from twofold.core.arrays import to_numpy
+from twofold.core.placement import FittedModel, FittedSide
+from twofold.tsnmf import TSNMF
+
+_PUBLIC = (
+    "labels",
+    "components",
+    "coefficients",
+    "left_projection",
+    "right_projection",
+    "objective_history",
+    "reconstruction_error",
+)
+"""Arrays that are attributes of the same name and an underscore."""
+
+
+def check_parameters(model: TSNMF) -> None:
+    """Refuse what ``fit`` would, as far as that can be told without samples."""
+    model._validate_params()
+    check_counts(model, ("n_clusters", "n_neighbors", "n_init", "max_iter"))
+    if model.n_directions is not None:
+        read_directions(model.n_directions)
+    shape = model.sample_shape
+    if not (shape is None or are_sizes(shape, 1, 2, 3)):
+        raise ValueError(
+            f"sample_shape must be one to three sizes, got {reprlib.repr(shape)}"
+        )
+
+
+# Apart
+
+
+def parameters_of(model: TSNMF) -> dict[str, Any]:
+    """The parameters, None being an ``init`` that is an array."""
+    parameters = model.get_params()
+    if not isinstance(parameters["init"], str):
+        parameters["init"] = None
+    if not isinstance(parameters["random_state"], Integral):
+        parameters["random_state"] = None
+    return parameters
+
+
+def facts_of(model: TSNMF) -> Facts:
+    """What ``table`` and ``fitted`` need to know of a fitted model."""
+    n, k = model.coefficients_.shape
+    names = getattr(model, "feature_names_in_", None)
+    return Facts(
+        n_samples=int(n),
+        n_clusters=int(k),
+        n_found=int(model._clusters.centers.shape[0]),
+        n_iter=int(model.n_iter_),
+        n_directions=tuple(int(p.shape[-1]) for p in model._projections),
+        sample_shape=tuple(map(int, model.sample_shape_)),
+        scale=model._scaling[0],
+        graph=str(model._fitted.graph),
+        feature_names=None if names is None else list(map(str, names)),
+    )
+
+
+def arrays_of(model: TSNMF) -> dict[str, np.ndarray]:
+    """All numbers of a fitted model, as ``table`` wants them."""
+    known = model._fitted
+    arrays = {name: getattr(model, f"{name}_") for name in _PUBLIC} | {
+        "fitted_labels": model._clusters.labels,
+        "fitted_coefficients": known.coefficients,
+        "lengths": model._lengths,
+        "centers": model._clusters.centers,
+        "typical_norm": np.float64(model._scaling[1]),
+        "graph_weight": np.float64(known.graph_weight),
+        "n_neighbors": np.int64(min(known.n_neighbors, len(known.coefficients))),
+    }
+    arrays |= {f"objective_{t}": model.objective_terms_[t] for t in RECORDED}
+    sides = zip(SIDES, model._projections, known.sides, strict=True)
+    for name, directions, side in sides:
+        arrays[f"{name}_directions"] = directions
+        arrays[f"{name}_features"] = side.features
+        arrays[f"{name}_centroids"] = side.centroid_features
+        arrays[f"{name}_bandwidth"] = side.bandwidth
+    if not isinstance(model.init, str):
+        arrays["init"] = read_numbers(model.init, "init")
+    return {name: _stored(array) for name, array in arrays.items()}
+
+
+def _stored(array: Any) -> np.ndarray:
+    """A NumPy array whose bytes are in the order that all files have."""
+    numbers = np.asarray(to_numpy(array))
+    kind = np.dtype(np.int64) if numbers.dtype.kind == "i" else numbers.dtype
+    return numbers.astype(kind.newbyteorder("<"), copy=False)
+
+
+# Together
+
+
+def read_facts(found: Any) -> Facts:
+    """Facts from JSON, validated."""
+    check_fields(found, FACTS, "fit")
+    pairs = {k: tuple(found[k]) for k in ("n_directions", "sample_shape")}
+    facts = Facts(**(found | pairs))
+    if not facts.n_found <= facts.n_clusters <= facts.n_samples:
+        raise ValueError(
+            "n_found, n_clusters and n_samples must not fall, got "
+            f"{facts.n_found}, {facts.n_clusters}, {facts.n_samples}"
+        )
+    names, n_features = facts.feature_names, math.prod(facts.sample_shape)
+    if names is not None and len(names) != n_features:
+        raise ValueError(
+            f"feature_names must be {n_features} for samples of shape "
+            f"{facts.sample_shape}, got {len(names)}"
+        )
+    return facts
+
+
+def read_parameters(found: Any) -> dict[str, Any]:
+    """Parameters from JSON, validated."""
+    names = TSNMF().get_params()
+    check_fields(found, dict.fromkeys(names, ("", lambda _: True)), "parameters")
+    if not isinstance(found["init"], str | None):
+        raise ValueError(f"init must be a string, got {reprlib.repr(found['init'])}")
+    parameters: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in found.items()
+    }
+    stand_in: dict[str, Any] = {"init": "random"} if found["init"] is None else {}
+    check_parameters(TSNMF(**(parameters | stand_in)))
+    return parameters
+
+
+def fitted(
+    parameters: dict[str, Any], facts: Facts, arrays: dict[str, np.ndarray]
+) -> TSNMF:
+    """The model that was taken apart, all of this having been checked."""
+    model = TSNMF(**parameters)
+    if model.init is None:
+        model.init = arrays["init"]
+    known = _fitted_model(facts, arrays)
+    clusters = PlacedClusters(known, arrays["lengths"], arrays["fitted_labels"])
+    # Known already: computing it again takes placing all training samples.
+    vars(clusters)["centers"] = arrays["centers"]
+    state: dict[str, Any] = {f"{name}_": arrays[name] for name in _PUBLIC} | {
+        "objective_terms_": {term: arrays[f"objective_{term}"] for term in RECORDED},
+        "n_iter_": facts.n_iter,
+        "sample_shape_": facts.sample_shape,
+        "n_features_in_": math.prod(facts.sample_shape),
+        "_projections": tuple(arrays[f"{side}_directions"] for side in SIDES),
+        "_lengths": arrays["lengths"],
+        "_scaling": (facts.scale, float(arrays["typical_norm"])),
+        "_fitted": known,
+        "_clusters": clusters,
+    }
+    if facts.feature_names is not None:
+        state["feature_names_in_"] = np.array(facts.feature_names, dtype=object)
+    for name, value in state.items():
+        setattr(model, name, value)
+    return model
+
+
+def _fitted_model(facts: Facts, arrays: dict[str, np.ndarray]) -> FittedModel:
+    parts = ("features", "centroids", "bandwidth")
+    sides = ([arrays[f"{side}_{part}"] for part in parts] for side in SIDES)
+    return FittedModel(
+        sides=tuple(FittedSide(*side) for side in sides),
+        coefficients=arrays["fitted_coefficients"],
+        graph_weight=float(arrays["graph_weight"]),
+        graph=facts.graph,
+        n_neighbors=int(arrays["n_neighbors"]),
+    )
