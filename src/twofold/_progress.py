@@ -1,6 +1,9 @@
 """Progress of a fit, printed or told to scikit-learn's callbacks, and its end."""
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,25 @@ except ImportError:  # scikit-learn before 1.9
         """Stands in for the mixin of later scikit-learn versions."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "warn_unfinished"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "each_iteration", "warn_unfinished"]
+
+Listener = Callable[[int, float], None]
+"""Called with the number of an iteration and the lowest objective of the runs."""
+
+_listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
+
+
+@contextmanager
+def each_iteration(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of the iterations of the fits in this context.
+
+    scikit-learn's callbacks do the like, from version 1.9 on.
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class FitProgress:
@@ -48,6 +69,9 @@ class FitProgress:
                 f"[{type(self.estimator).__name__}] iteration {iteration}: objective "
                 f"{objectives.min():.6e}{runs}"
             )
+        listener = _listener.get()
+        if listener is not None:
+            listener(iteration, float(objectives.min()))
         if self.context is None:
             return False
         task = self.context.subcontext(task_name=f"iteration {iteration}")

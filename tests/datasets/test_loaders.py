@@ -216,3 +216,62 @@ def test_without_a_download_nothing_is_asked_of_the_web(cache, monkeypatch):
 def test_an_unknown_name():
     with pytest.raises(ValueError, match=r"name must be one of yale, .*, got 'coil'"):
         datasets.load("coil")
+
+
+# The overview
+
+
+def test_the_overview_has_the_counts_of_the_real_data(cache):
+    known = datasets.overview()
+    assert tuple(entry.name for entry in known) == datasets.NAMES
+    for entry in known:
+        (n_samples, *_), n_classes, *_ = COUNTS[entry.name]
+        assert (entry.n_samples, entry.n_classes) == (n_samples, n_classes)
+        assert entry.title
+        assert (entry.path is None) == (entry.name != "digits")
+    assert known[-1].path.is_file()
+    assert not cache.exists()
+
+
+def entry_of(name):
+    return next(entry for entry in datasets.overview() if entry.name == name)
+
+
+def test_the_overview_names_the_file_that_is_loaded(made, tmp_path, cache, monkeypatch):
+    _, images, target = made
+    named = tmp_path / "named"
+    cache.mkdir()
+    named.mkdir()
+    (cache / "made.npz").mkdir()  # no file
+    assert entry_of("yale").path is None
+    (cache / "made.npz").rmdir()
+    np.savez(cache / "made.npz", images=images, labels=target)
+    assert entry_of("yale").path == cache / "made.npz"
+    monkeypatch.setenv("TWOFOLD_DATA", str(named))
+    assert entry_of("yale").path == cache / "made.npz"
+    for name in ("made.npz", "made.mat"):  # unseen, and the first of its names first
+        (named / name).write_bytes(b"wrong")
+        assert entry_of("yale").path == named / name
+        with pytest.raises(ValueError, match=str(named / name)):
+            datasets.load("yale")
+
+
+def test_the_overview_says_how_to_get_the_others(made, tmp_path, cache, monkeypatch):
+    for name in (name for name in datasets.NAMES if name != "digits"):
+        known = _loaders.CATALOGUE[name]
+        if known.addresses:
+            assert "is downloaded when" in entry_of(name).way
+        else:
+            for part in (known.page, known.files[0], str(cache)):
+                assert part in entry_of(name).way
+    monkeypatch.setenv("TWOFOLD_DATA", str(tmp_path / "none"))
+    assert str(cache) in entry_of("yale").way  # not into what is not there
+    (tmp_path / "none").mkdir()
+    assert str(tmp_path / "none") in entry_of("yale").way
+    with pytest.raises(FileNotFoundError, match=str(tmp_path / "none")):
+        datasets.load("yale")
+
+
+def test_the_overview_asks_nothing_of_the_web(cache, monkeypatch):
+    monkeypatch.setattr("pooch.HTTPDownloader", lambda **_: pytest.fail("asked"))
+    assert entry_of("orl").path is None

@@ -186,3 +186,37 @@ def test_a_shape_that_does_not_fit(tmp_path):
         read_stack(tmp_path / "a.npy", sample_shape=(2, 4))
     with pytest.raises(ValueError, match="order must be 'C' or 'F', got 'K'"):
         read_stack(tmp_path / "a.npy", order="K")
+
+
+def test_stacks_that_have_the_shape_already_are_left_alone(tmp_path):
+    cube = STACK.reshape(4, 2, 3)
+    np.save(tmp_path / "a.npy", cube)
+    for order in ("C", "F"):
+        found = read_stack(tmp_path / "a.npy", sample_shape=(2, 3), order=order)
+        np.testing.assert_array_equal(found, cube)
+    np.save(tmp_path / "b.npy", STACK)
+    rows = read_stack(tmp_path / "b.npy", sample_shape=(6,), order="F")
+    np.testing.assert_array_equal(rows, STACK)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sample_shape"),
+    [
+        ((4, 2, 3), (3, 2)),  # turned, not flat
+        ((4, 2, 3), (6,)),
+        ((4, 2, 3), (1, 6)),
+        ((4, 3, 2, 1), (3, 2)),
+        ((4, 6), (2, 6)),  # of which half the samples could be made
+        ((4, 6), (1, 3)),  # or twice as many
+        ((4, 6), (-2, -3)),
+        ((4, 6), (-1, 3)),
+        ((4, 6), ()),
+        ((24,), (2, 3)),
+        ((24,), (24,)),
+        ((), (1,)),
+    ],
+)
+def test_only_the_rows_of_a_flat_array_are_reshaped(tmp_path, shape, sample_shape):
+    np.save(tmp_path / "a.npy", np.ones(shape))
+    with pytest.raises(ValueError, match=r"must fit the rows of .*, which has shape"):
+        read_stack(tmp_path / "a.npy", sample_shape=sample_shape)

@@ -18,6 +18,7 @@ from twofold.datasets._loaders import (
     load_pix,
     load_semeion,
     load_yale,
+    overview,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "load_yale",
     "make_faces",
     "occlude",
+    "overview",
     "remove_entries",
     "sample_classes",
 ]

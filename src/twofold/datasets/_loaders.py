@@ -6,7 +6,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from twofold.datasets._catalogue import CATALOGUE
-from twofold.datasets._locate import locate
+from twofold.datasets._locate import find, locate, way_to_get
 
 NAMES = (*CATALOGUE, "digits")
 
@@ -43,6 +43,40 @@ def load(name: str, path: str | Path | None = None, *, download: bool = True) ->
         target_names=list(entry.target_names),
         DESCR=entry.description,
     )
+
+
+def overview() -> list[Bunch]:
+    """What is known of each data set, and where it is.
+
+    Returns
+    -------
+    list of Bunch
+        ``name``, ``title``, ``n_samples``, ``n_classes``; ``path``, the file that is
+        here, or None; ``way``, how to get it where it is not.
+    """
+    known = [
+        Bunch(
+            name=entry.name,
+            title=entry.title,
+            n_samples=entry.n_samples,
+            n_classes=entry.n_classes,
+            path=find(entry),
+            way=way_to_get(entry),
+        )
+        for entry in CATALOGUE.values()
+    ]
+    digits = Path(sklearn.datasets.__file__).parent / "data" / "digits.csv.gz"
+    known.append(
+        Bunch(
+            name="digits",
+            title="Handwritten digits, 8 x 8",
+            n_samples=1797,
+            n_classes=10,
+            path=digits,
+            way="comes with scikit-learn",
+        )
+    )
+    return known
 
 
 def load_yale(path: str | Path | None = None, *, download: bool = True) -> Bunch:

@@ -38,8 +38,7 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
             names = " or ".join(entry.files)
             raise FileNotFoundError(f"{path}: is no file, and no folder with {names}")
         return found
-    named = os.environ.get("TWOFOLD_DATA")
-    for folder in [*([Path(named).expanduser()] if named else []), cache_folder()]:
+    for folder in _folders():
         found = _in_folder(folder, entry)
         if found is not None:
             return found
@@ -50,6 +49,22 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
         except OSError as error:
             reason = str(error)
     raise FileNotFoundError(_missing(entry, reason))
+
+
+def find(entry: Entry) -> Path | None:
+    """The file that ``locate`` finds without a download, its content unseen."""
+    found = (_file(folder, entry) for folder in _folders())
+    return next((path for path in found if path is not None), None)
+
+
+def _folders() -> list[Path]:
+    named = os.environ.get("TWOFOLD_DATA")
+    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+
+
+def _file(folder: Path, entry: Entry) -> Path | None:
+    paths = (folder / name for name in entry.files)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
@@ -94,18 +109,30 @@ def _download(address: str, target: str, timeout: float) -> None:
 
 def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
     """Decode the first file of a known name; a wrong one is an error, not skipped."""
-    for name in entry.files:
-        if (folder / name).is_file():
-            try:
-                return decode(folder / name, entry)
-            except ValueError as error:
-                raise ValueError(f"{error}; remove or replace this file") from error
-    return None
+    path = _file(folder, entry)
+    if path is None:
+        return None
+    try:
+        return decode(path, entry)
+    except ValueError as error:
+        raise ValueError(f"{error}; remove or replace this file") from error
+
+
+def way_to_get(entry: Entry) -> str:
+    """What to do for a data set that is not here."""
+    if entry.addresses:
+        return "is downloaded when it is first asked for"
+    name, folder = entry.files[0], target_folder()
+    return f"ask its authors at {entry.page}; save it as {name} in {folder}"
+
+
+def target_folder() -> Path:
+    """Where a file that the user has got by other means is best put."""
+    return next((folder for folder in _folders() if folder.is_dir()), cache_folder())
 
 
 def _missing(entry: Entry, failure: str) -> str:
-    named = os.environ.get("TWOFOLD_DATA")
-    folder = named if named and Path(named).is_dir() else cache_folder()
+    folder = target_folder()
     message = f"{entry.title} is not here: "
     if not entry.addresses:
         message += (

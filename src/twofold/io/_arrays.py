@@ -49,7 +49,8 @@ def read_stack(
     stack = arrays[_chosen(arrays, key, path)]
     if sample_shape is None or stack.shape[1:] == tuple(sample_shape):
         return stack
-    if stack.ndim != 2 or stack.shape[1] != math.prod(sample_shape):
+    whole = min(sample_shape, default=0) > 0
+    if not whole or stack.ndim != 2 or stack.shape[1] != math.prod(sample_shape):
         raise ValueError(
             f"sample_shape={sample_shape!r} must fit the rows of {path}, which has "
             f"shape {stack.shape}"

@@ -1,0 +1,184 @@
+"""What is written of a clustering: tables, and files sorted by cluster."""
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from twofold.results import Assignments
+
+COLUMNS = (
+    "path",
+    "cluster",
+    "confidence",
+    "reconstruction_error",
+    "nearest_representative",
+)
+
+SORTED = "clusters"
+FILES = (
+    "assignments.csv",
+    "skipped.csv",
+    "model.npz",
+    "model.json",
+    "report.json",
+    "report.html",
+    SORTED,
+)
+"""All that a folder of results may hold."""
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Raise a FileExistsError unless results may be written to ``folder``.
+
+    What is there is replaced with ``force`` alone, and if an earlier run wrote it.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; name another folder with --out")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise FileExistsError(
+            f"{folder} is the folder that you are in; name another with --out"
+        )
+    there = sorted(path.name for path in folder.iterdir())
+    if there and not force:
+        raise FileExistsError(
+            f"{folder} is there already and not empty; name another folder with --out, "
+            "or replace an earlier run with --force"
+        )
+    shown = [name for name in there if not name.startswith(".")]  # no .DS_Store
+    strange = [name for name in shown if name not in FILES]
+    if strange or (there and "model.json" not in there):
+        what = f"has {strange[0]}" if strange else "has no model.json"
+        raise FileExistsError(
+            f"{folder} {what}: twofold did not write it so and does not replace it; "
+            "name another folder with --out"
+        )
+
+
+def check_apart(sources: Iterable[Path], folder: Path) -> None:
+    """Raise a ValueError if results in ``folder`` would change what was read.
+
+    Parameters
+    ----------
+    sources : iterable of Path
+        Folders that are searched, or files.
+    folder : Path
+        What is inside it may be replaced.
+    """
+    for source in sources:
+        for path in (source.parent.resolve() / source.name, source.resolve()):
+            if path.is_relative_to(folder.resolve()):
+                raise ValueError(
+                    f"--out {folder} must not hold the input, and {source} is in it; "
+                    "name another folder"
+                )
+        if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+            raise ValueError(
+                f"--out {folder} must be outside of the input {source}, which is left "
+                "as it is; name another folder"
+            )
+
+
+def assignment_rows(
+    names: Iterable[str], found: Assignments, nearest: Iterable[str]
+) -> Iterator[tuple[str, int, float, float, str]]:
+    """A row of ``COLUMNS`` for each sample.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the samples.
+    found : Assignments
+    nearest : iterable of str
+        The representative that is nearest to each.
+    """
+    columns = found.clusters, found.confidence, found.reconstruction_error
+    for name, cluster, confidence, error, near in zip(
+        names, *columns, nearest, strict=True
+    ):
+        yield name, int(cluster), _rounded(confidence), _rounded(error), near
+
+
+def write_csv(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
+    """A table with one line per row, as spreadsheets and pandas read it."""
+    plain = csv.writer(file, lineterminator="\n")
+    quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(header)
+    for row in rows:
+        # A carriage return ends a line for readers, but not for every writer.
+        odd = any("\r" in str(value) for value in row)
+        (quoting if odd else plain).writerow(row)
+
+
+def write_json_lines(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
+    """The same table, each row an object on a line of its own."""
+    for row in rows:
+        file.write(json.dumps(dict(zip(header, row, strict=True))) + "\n")
+
+
+def open_table(path: Path) -> TextIO:
+    """A file to write a table to; names that are no UTF-8 keep their bytes."""
+    return path.open("w", encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def save_csv(path: Path, header: Sequence[str], rows: Iterable[Any]) -> None:
+    """``write_csv`` to a file."""
+    with open_table(path) as file:
+        write_csv(file, header, rows)
+
+
+def save_json(path: Path, content: dict[str, Any]) -> None:
+    """Plain values, none of them NaN, which JSON does not know."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    path.write_text(text, encoding="ascii")
+
+
+def sort_files(
+    folder: Path, paths: Sequence[Path], clusters: np.ndarray, how: str
+) -> None:
+    """Put image files into a folder per cluster.
+
+    Parameters
+    ----------
+    folder : Path
+        Is made; its folders are named by the clusters' numbers.
+    paths : sequence of Path
+    clusters : int array of shape (n,)
+    how : {"copy", "link"}
+        Whether they are copied, or linked to where they are.
+    """
+    digits = len(str(clusters.max()))
+    counts: dict[Path, int] = {}
+    for path, cluster in zip(paths, clusters.tolist(), strict=True):
+        inside = folder / f"{cluster:0{digits}}"
+        inside.mkdir(parents=True, exist_ok=True)
+        target = _free_name(inside / path.name, counts)
+        if how == "copy":
+            shutil.copy2(path, target)
+        else:
+            os.symlink(path.absolute(), target)
+
+
+def _free_name(path: Path, counts: dict[Path, int]) -> Path:
+    """``path``, or with -2, -3, ... before its ending where that is taken.
+
+    The disk is asked, since to some A.png and a.png are the same; ``counts`` are the
+    numbers that were given, so that thousands of one name do not take for ever.
+    """
+    name, count = path, counts.get(path, 1)
+    while os.path.lexists(name):
+        count += 1
+        name = path.with_name(f"{path.stem}-{count}{path.suffix}")
+    counts[path] = count
+    return name
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

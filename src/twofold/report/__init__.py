@@ -1,0 +1,7 @@
+"""One page that shows a clustering: a summary of plain values, then HTML from it."""
+
+from twofold.report._check import check_summary
+from twofold.report._page import render
+from twofold.report._summary import summarize
+
+__all__ = ["check_summary", "render", "summarize"]

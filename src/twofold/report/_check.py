@@ -1,0 +1,158 @@
+"""Whether a dict is a summary: a file may hold anything."""
+
+import re
+from typing import Any
+
+FORMAT, VERSION = "twofold report", 1
+
+_PICTURE = re.compile(r"data:image/(png|webp|jpeg);base64,[A-Za-z0-9+/]+=*")
+_LINK = re.compile(r"(\./|file:///([A-Za-z]:/)?)(?!/|.*//)[A-Za-z0-9%/._~-]*")
+"""On this machine: two slashes in a row could lead to another one."""
+
+_NUMBER = (int, float)
+_LARGEST_INT, _LARGEST = 2**53, 1e300
+_PLAIN = (str, int, float, bool, type(None))
+_SIDES = ("left", "right", "both")
+
+_VIEW = {
+    "side": str,
+    "picture": _PICTURE,
+    "directions": [int],
+    "many": [int],
+    "kept": _NUMBER,
+}
+_SCORES = dict.fromkeys(("accuracy", "nmi", "purity", "ari"), _NUMBER)
+_CONFUSION = {"classes": [str], "clusters": [int], "counts": [[int]]}
+_SCHEMA = {
+    "twofold": str,
+    "title": str,
+    "images": int,
+    "shape": [int],
+    "parameters": dict,
+    "skipped": [[str]],
+    "items": [
+        {
+            "name": str,
+            "link": (_LINK, None),
+            "cluster": int,
+            "confidence": _NUMBER,
+            "error": _NUMBER,
+            "class": (str, None),
+            "x": _NUMBER,
+            "y": _NUMBER,
+        }
+    ],
+    "sheets": {"side": int, "width": int, "images": [_PICTURE], "places": [[int]]},
+    "clusters": [
+        {
+            "number": int,
+            "size": int,
+            "tightness": _NUMBER,
+            "centroid": _PICTURE,
+            "items": [int],
+        }
+    ],
+    "outliers": [int],
+    "duplicates": [[int]],
+    "duplicate_groups": int,
+    "duplicate_images": int,
+    "convergence": {"objective": [_NUMBER], "max_iter": int},
+    "projections": {"mean": _PICTURE, "views": [_VIEW]},
+    "scores": ({"values": _SCORES, "confusion": (_CONFUSION, None)}, None),
+}
+
+
+def check_summary(summary: Any) -> None:
+    """Raise a ValueError that says what is wrong, unless it is a summary.
+
+    Pictures and links are looked at too, since they go into a page as they are.
+    """
+    if not isinstance(summary, dict) or summary.get("format") != FORMAT:
+        raise ValueError(f"it is no {FORMAT}")
+    if summary.get("version") != VERSION:
+        raise ValueError(
+            f"it is of version {summary.get('version')!r}, and this twofold reads "
+            f"version {VERSION}; upgrade twofold or cluster again"
+        )
+    _check(summary, _SCHEMA, "the report")
+    _check_places(summary)
+    _check_thumbnails(summary)
+    _check_tables(summary)
+
+
+def _check(value: Any, wanted: Any, where: str) -> None:
+    """Compare a value with a type, a pattern, or a list, dict or choice of those."""
+    if isinstance(wanted, tuple) and not all(isinstance(w, type) for w in wanted):
+        if value is None and None in wanted:
+            return
+        wanted = next(w for w in wanted if w is not None)
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        for key, inner in wanted.items():
+            if key not in value:
+                raise ValueError(f"{where} has no {key}")
+            _check(value[key], inner, f"{key} of {where}")
+    elif isinstance(wanted, list) and isinstance(value, list):
+        for item in value:
+            _check(item, wanted[0], f"an entry of {where}")
+    elif not _is_a(value, wanted):
+        raise ValueError(f"{where} is {str(value)[:40]!r}, which it cannot be")
+
+
+def _is_a(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return isinstance(value, str) and wanted.fullmatch(value) is not None
+    if isinstance(wanted, dict | list):
+        return False
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        return False
+    if isinstance(value, str):
+        return _is_text(value)
+    if isinstance(value, float):
+        return abs(value) <= _LARGEST
+    return not isinstance(value, int) or abs(value) <= _LARGEST_INT
+
+
+def _is_text(value: str) -> bool:
+    """Whether a file can hold it."""
+    return not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _check_places(summary: dict[str, Any]) -> None:
+    """Every image that is named is there, and every one is in its cluster."""
+    items, clusters = summary["items"], summary["clusters"]
+    named = summary["outliers"] + [i for group in summary["duplicates"] for i in group]
+    if not all(0 <= i < len(items) for i in named):
+        raise ValueError("it names images that it does not have")
+    inside = sorted((i, c["number"]) for c in clusters for i in c["items"])
+    if inside != [(i, item["cluster"]) for i, item in enumerate(items)]:
+        raise ValueError("its clusters are not those of its images")
+
+
+def _check_thumbnails(summary: dict[str, Any]) -> None:
+    sheets = summary["sheets"]
+    places = sheets["places"]
+    if len(places) != len(summary["items"]) or any(len(place) != 5 for place in places):
+        raise ValueError("its thumbnails are not those of its images")
+    if not all(0 <= place[0] < len(sheets["images"]) for place in places):
+        raise ValueError("it names sheets of thumbnails that it does not have")
+    if sheets["side"] < 1 or not summary["convergence"]["objective"]:
+        raise ValueError("its thumbnails or its objective are empty")
+
+
+def _check_tables(summary: dict[str, Any]) -> None:
+    if not all(len(pair) == 2 for pair in summary["skipped"]):
+        raise ValueError("its skipped files are not pairs of a name and a reason")
+    parameters = summary["parameters"]
+    plain = all(isinstance(value, _PLAIN) for value in parameters.values())
+    texts = [*parameters, *(v for v in parameters.values() if isinstance(v, str))]
+    if not plain or not all(isinstance(t, str) and _is_text(t) for t in texts):
+        raise ValueError("its parameters are not plain values")
+    if not all(view["side"] in _SIDES for view in summary["projections"]["views"]):
+        raise ValueError(f"its projections are not {', '.join(_SIDES)}")
+    table = summary["scores"] and summary["scores"]["confusion"]
+    if table and (
+        len(table["counts"]) != len(table["classes"])
+        or not all(len(row) == len(table["clusters"]) for row in table["counts"])
+        or not all(count >= 0 for row in table["counts"] for count in row)
+    ):
+        raise ValueError("its confusion table is not one count for each pair")

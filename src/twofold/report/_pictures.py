@@ -1,0 +1,110 @@
+"""Samples as pictures: thumbnails of any kind of sample, and pictures in a page."""
+
+import base64
+from io import BytesIO
+
+import numpy as np
+from PIL import Image, features
+
+_LINE = 48
+"""Width and height of the curve that stands for a vector."""
+
+
+def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Thumbnails of samples that are no image files.
+
+    Parameters
+    ----------
+    stack : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
+        Of any unit. Three channels are red, green and blue; of others the mean is
+        shown. Vectors are drawn as curves.
+    longest : int
+        The longest side.
+
+    Returns
+    -------
+    thumbnails : uint8 array of shape (n, t, t, 3)
+        Each in the middle of its square.
+    sizes : int array of shape (n, 2)
+        Height and width.
+    """
+    low, high = _shown_range(stack)
+    first = _thumbnail(stack[0], low, high, longest)
+    height, width = first.shape[:2]
+    side = max(height, width)
+    top, left = (side - height) // 2, (side - width) // 2
+    thumbnails = np.zeros((len(stack), side, side, 3), dtype=np.uint8)
+    for square, sample in zip(thumbnails, stack, strict=True):
+        picture = _thumbnail(sample, low, high, longest)
+        square[top : top + height, left : left + width] = picture
+    return thumbnails, np.full((len(stack), 2), (height, width))
+
+
+def picture_of(sample: np.ndarray, low: float, high: float) -> np.ndarray:
+    """One sample as uint8 (h, w, 3), black at ``low`` and white at ``high``."""
+    if sample.ndim == 1:
+        return _curve(sample, low, high)
+    if sample.ndim == 3 and sample.shape[2] != 3:
+        sample = sample.mean(axis=2)
+    span = high - low if high > low else 1.0
+    unit = np.clip((sample.astype(np.float64) - low) / span, 0, 1)
+    pixels = np.rint(255 * unit).astype(np.uint8)
+    return pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
+
+
+def own_range(sample: np.ndarray) -> np.ndarray:
+    """One sample as a picture of full contrast."""
+    return picture_of(sample, float(sample.min()), float(sample.max()))
+
+
+def data_uri(picture: np.ndarray) -> str:
+    """A small picture (h, w, 3), kept exactly, as an address that holds its data."""
+    return _encoded(picture, "PNG")
+
+
+def compressed_uri(picture: np.ndarray, quality: int | None) -> str:
+    """A large picture likewise, of a quality up to 100, or exact if None."""
+    if not features.check("webp"):
+        return _encoded(picture, "JPEG", quality=quality or 95)
+    if quality is None:
+        return _encoded(picture, "WEBP", lossless=True)
+    return _encoded(picture, "WEBP", quality=quality)
+
+
+def reduced(picture: np.ndarray, factor: int) -> np.ndarray:
+    """A picture of which ``factor`` x ``factor`` pixels are one."""
+    return np.asarray(Image.fromarray(picture).reduce(factor))
+
+
+def _encoded(picture: np.ndarray, kind: str, **options: int | bool) -> str:
+    file = BytesIO()
+    Image.fromarray(picture).save(file, kind, **options)
+    encoded = base64.b64encode(file.getvalue()).decode()
+    return f"data:image/{kind.lower()};base64,{encoded}"
+
+
+def _shown_range(stack: np.ndarray) -> tuple[float, float]:
+    """The values shown as black and white: one in a thousand is beyond each."""
+    values = stack[:: max(1, len(stack) // 1000)].reshape(-1)
+    low, high = np.quantile(values, [0.001, 0.999])
+    return float(low), float(high)
+
+
+def _thumbnail(sample: np.ndarray, low: float, high: float, longest: int) -> np.ndarray:
+    picture = picture_of(sample, low, high)
+    if max(picture.shape[:2]) <= longest:
+        return picture
+    image = Image.fromarray(picture)
+    image.thumbnail((longest, longest))
+    return np.asarray(image)
+
+
+def _curve(vector: np.ndarray, low: float, high: float) -> np.ndarray:
+    """A vector as the area under its curve, dark on light."""
+    places = np.linspace(0, len(vector) - 1, _LINE)
+    values = np.interp(places, np.arange(len(vector)), vector)
+    span = high - low if high > low else 1.0
+    heights = _LINE * np.clip((values - low) / span, 0, 1)
+    below = np.arange(_LINE)[::-1, None] < heights
+    pixels = np.where(below, 60, 235).astype(np.uint8)
+    return np.repeat(pixels[..., None], 3, axis=2)

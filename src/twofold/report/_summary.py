@@ -1,0 +1,206 @@
+"""A clustering as a dict of plain values, from which the page is made."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+import twofold
+from twofold.collection import THUMBNAIL, Collection
+from twofold.core.arrays import to_numpy
+from twofold.metrics import score_all
+from twofold.report._check import FORMAT, VERSION
+from twofold.report._duplicates import near_duplicates
+from twofold.report._map import layout
+from twofold.report._pictures import data_uri, own_range, thumbnails_of
+from twofold.report._projections import projections
+from twofold.report._scores import confusion
+from twofold.report._sheets import sheets
+from twofold.results import Assignments, typical_orders
+from twofold.tsnmf import TSNMF
+
+Summary = dict[str, Any]
+
+MOST_SHOWN = 5000
+"""Thumbnails in a report."""
+
+_OUTLIERS = 24
+_GROUPS = 50
+"""Groups of near-duplicates in a report."""
+
+
+def summarize(
+    collection: Collection,
+    model: TSNMF,
+    found: Assignments,
+    typical: np.ndarray,
+    folder: Path,
+) -> Summary:
+    """All that a report shows.
+
+    Parameters
+    ----------
+    collection : Collection
+    model : TSNMF
+        Fitted to it.
+    found : Assignments
+        Of its samples.
+    typical : ndarray of shape (n,)
+        Their ``typicality``.
+    folder : Path
+        Where the report will be: links to the image files start there.
+
+    Returns
+    -------
+    dict of str to JSON-able values
+        Images are named by their place in ``items``, where only shown ones are.
+    """
+    n = len(found.clusters)
+    duplicates = near_duplicates(collection.images)
+    unusual = np.argsort(typical, kind="stable")[:_OUTLIERS]
+    orders = typical_orders(found.clusters, typical)
+    shown = _shown(orders, unusual, duplicates[:_GROUPS], n)
+    place = {int(i): at for at, i in enumerate(shown)}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "twofold": twofold.__version__,
+        "title": printable(collection.title),
+        "images": n,
+        "shape": list(collection.images.shape[1:]),
+        "parameters": _parameters(model),
+        "skipped": [
+            [printable(name), printable(why)] for name, why in collection.skipped
+        ],
+        "items": _items(collection, found, shown, folder),
+        "sheets": _sheets(collection, shown),
+        "clusters": _clusters(model, found, typical, orders, place),
+        "outliers": [place[int(i)] for i in unusual],
+        "duplicates": [
+            [place[i] for i in group if i in place] for group in duplicates[:_GROUPS]
+        ],
+        "duplicate_groups": len(duplicates),
+        "duplicate_images": sum(map(len, duplicates)),
+        "convergence": {
+            "objective": to_numpy(model.objective_history_).tolist(),
+            "max_iter": model.max_iter,
+        },
+        "projections": projections(collection.images, model),
+        "scores": _scores(collection, found),
+    }
+
+
+def printable(text: str) -> str:
+    """A path as text that any file can hold: bytes that are no UTF-8 are escaped."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+def _shown(
+    orders: list[np.ndarray],
+    unusual: np.ndarray,
+    duplicates: list[list[int]],
+    n: int,
+) -> np.ndarray:
+    """The samples that are shown: all, or an even choice from each cluster's order."""
+    if n <= MOST_SHOWN:
+        return np.arange(n)
+    listed = {int(i) for i in unusual}
+    for group in duplicates:
+        listed |= set(group[: MOST_SHOWN // (4 * _GROUPS)])
+    share = (MOST_SHOWN - len(listed)) / n
+    for order in orders:
+        count = max(1, int(share * len(order)))
+        places = np.linspace(0, len(order) - 1, count).astype(int)
+        listed |= set(order[places].tolist())
+    return np.array(sorted(listed))
+
+
+def _items(
+    collection: Collection, found: Assignments, shown: np.ndarray, folder: Path
+) -> list[dict[str, Any]]:
+    places = layout(found.coefficients[shown])
+    return [
+        {
+            "name": printable(collection.names[i]),
+            "link": _link(collection.paths[i], folder) if collection.paths else None,
+            "cluster": int(found.clusters[i]),
+            "confidence": round(float(found.confidence[i]), 4),
+            "error": round(float(found.reconstruction_error[i]), 4),
+            "class": _class_name(collection, i),
+            "x": round(float(x), 4),
+            "y": round(float(y), 4),
+        }
+        for i, (x, y) in zip(shown, places, strict=True)
+    ]
+
+
+def _link(path: Path, folder: Path) -> str | None:
+    """The file as seen from the page, every odd character in its name escaped.
+
+    None for one on another machine, which a page had better not call.
+    """
+    target = path.absolute()
+    try:
+        relative = os.path.relpath(target, folder.absolute())
+    except ValueError:  # another drive
+        address = target.as_uri()
+        return address if address.startswith("file:///") else None
+    return "./" + quote(os.fsencode(Path(relative).as_posix()))
+
+
+def _class_name(collection: Collection, i: int) -> str | None:
+    if collection.target is None:
+        return None
+    return printable(str(collection.target_names[int(collection.target[i])]))
+
+
+def _sheets(collection: Collection, shown: np.ndarray) -> dict[str, Any]:
+    if collection.thumbnails is None or collection.thumbnail_sizes is None:
+        return sheets(*thumbnails_of(collection.images[shown], THUMBNAIL))
+    return sheets(collection.thumbnails[shown], collection.thumbnail_sizes[shown])
+
+
+def _clusters(
+    model: TSNMF,
+    found: Assignments,
+    typical: np.ndarray,
+    orders: list[np.ndarray],
+    place: dict[int, int],
+) -> list[dict[str, Any]]:
+    means = np.stack([found.coefficients[order].mean(axis=0) for order in orders])
+    centroids = to_numpy(model.inverse_transform(means))
+    return [
+        {
+            "number": number,
+            "size": len(order),
+            "tightness": round(float(typical[order].mean()), 4),
+            "centroid": data_uri(own_range(centroid)),
+            "items": [place[i] for i in order.tolist() if i in place],
+        }
+        for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))
+    ]
+
+
+def _parameters(model: TSNMF) -> dict[str, Any]:
+    """Those that are plain values."""
+    plain = (str, int, float, bool, type(None))
+    parameters = model.get_params()
+    return {k: v for k, v in parameters.items() if isinstance(v, plain)}
+
+
+def _scores(collection: Collection, found: Assignments) -> dict[str, Any] | None:
+    if collection.target is None:
+        return None
+    return {
+        "values": {
+            name: round(float(value), 4)
+            for name, value in score_all(collection.target, found.clusters).items()
+        },
+        "confusion": confusion(
+            collection.target,
+            found.clusters,
+            [printable(str(name)) for name in collection.target_names],
+        ),
+    }

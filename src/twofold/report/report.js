@@ -1,0 +1,269 @@
+"use strict";
+(() => {
+  const items = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const percent = (part) => `${Math.round(100 * part)}%`;
+  const element = (name, text, className) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  };
+
+  document.documentElement.classList.add("js");
+  byId("tools").hidden = false;
+  byId("tools").addEventListener("submit", (event) => event.preventDefault());
+
+  const clusters = all(".cluster");
+  const tiles = all(".tile");
+  const points = all("#plane circle");
+  const thumbOf = new Map();
+  for (const tile of tiles) thumbOf.set(Number(tile.dataset.i), tile.firstElementChild);
+  const thumbnail = (i, zoom) => {
+    const copy = thumbOf.get(i).cloneNode(true);
+    copy.style.setProperty("--zoom", zoom);
+    return copy;
+  };
+
+  // Galleries: all or the first images, and one stop of the tab key for each.
+
+  const shownTiles = (gallery) => all(".tile", gallery).filter((tile) => tile.offsetParent !== null);
+  const stopAt = (gallery, chosen) => {
+    for (const tile of all(".tile", gallery)) tile.tabIndex = tile === chosen ? 0 : -1;
+  };
+  const label = (cluster) => {
+    const more = cluster.querySelector(".more");
+    const total = all(".gallery li", cluster).length;
+    const open = cluster.classList.contains("open");
+    more.textContent = open ? "Show fewer" : `Show all ${total.toLocaleString("en")}`;
+    more.setAttribute("aria-expanded", String(open));
+    const clipped = all(".gallery li", cluster).some((li) => getComputedStyle(li).display === "none");
+    more.hidden = cluster.classList.contains("filtered") || (!open && !clipped);
+  };
+  for (const cluster of clusters) {
+    cluster.querySelector(".more").addEventListener("click", () => {
+      cluster.classList.toggle("open");
+      settle();
+    });
+  }
+  const galleries = all(".gallery");
+  for (const gallery of galleries) {
+    gallery.addEventListener("focusin", (event) => stopAt(gallery, event.target));
+    gallery.addEventListener("keydown", (event) => {
+      const list = shownTiles(gallery);
+      const at = list.indexOf(event.target.closest(".tile"));
+      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1,
+        Home: 0, End: list.length - 1 }[event.key];
+      if (to === undefined || !list[to]) return;
+      event.preventDefault();
+      list[to].focus();
+    });
+  }
+
+  const settle = () => {
+    clusters.forEach(label);
+    for (const gallery of galleries) stopAt(gallery, shownTiles(gallery)[0]);
+  };
+  settle();
+  matchMedia("(max-width: 40rem)").addEventListener("change", settle);
+
+  // Find, sort and order.
+
+  const folded = (text) => text.normalize().toLowerCase();
+  const haystack = items.map((item) => folded(`${item.name} ${item.class ?? ""}`));
+  const find = () => {
+    const wanted = folded(byId("find").value.trim());
+    const matches = haystack.map((text) => text.includes(wanted));
+    for (const tile of tiles) tile.parentElement.hidden = !matches[tile.dataset.i];
+    points.forEach((point, i) => point.classList.toggle("faded", !matches[i]));
+    for (const cluster of clusters) {
+      cluster.classList.toggle("filtered", wanted !== "");
+      cluster.hidden = wanted !== "" && !cluster.querySelector(".gallery li:not([hidden])");
+    }
+    const count = matches.filter(Boolean).length;
+    byId("nothing").hidden = count > 0;
+    byId("matches").textContent = wanted === "" ? ""
+      : `${count.toLocaleString("en")} of ${items.length.toLocaleString("en")} images match`;
+    settle();
+  };
+  let waiting = 0;
+  byId("find").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(find, 120);
+  });
+
+  const value = (cluster, name) => Number(cluster.dataset[name]);
+  const orders = {
+    number: (a, b) => value(a, "number") - value(b, "number"),
+    largest: (a, b) => value(b, "size") - value(a, "size"),
+    smallest: (a, b) => value(a, "size") - value(b, "size"),
+    tightest: (a, b) => value(b, "tightness") - value(a, "tightness"),
+    loosest: (a, b) => value(a, "tightness") - value(b, "tightness"),
+  };
+  byId("sort").addEventListener("change", (event) => {
+    byId("cluster-list").append(...clusters.toSorted(orders[event.target.value]));
+  });
+  const typical = new Map(clusters.map((cluster) => [cluster, all(".gallery li", cluster)]));
+  byId("order").addEventListener("change", (event) => {
+    for (const [cluster, list] of typical) {
+      const wanted = event.target.value === "typical" ? list : list.toReversed();
+      cluster.querySelector(".gallery").append(...wanted);
+    }
+    settle();
+  });
+
+  // Light or dark.
+
+  const dark = () => (document.documentElement.dataset.theme
+    ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const nameTheme = () => { byId("theme").textContent = dark() ? "Light" : "Dark"; };
+  byId("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    nameTheme();
+  });
+  nameTheme();
+
+  // An image enlarged, with its neighbours in the list that it was opened from.
+
+  const viewer = byId("viewer");
+  let list = [];
+  let at = 0;
+  const fact = (name, text) => {
+    const pair = element("div");
+    const detail = element("dd", text);
+    detail.dir = "auto";
+    pair.append(element("dt", name), detail);
+    return pair;
+  };
+  const show = (to) => {
+    at = to;
+    const i = list[at];
+    const item = items[i];
+    const { style } = thumbOf.get(i);
+    const side = Math.max(style.getPropertyValue("--w"), style.getPropertyValue("--h"));
+    byId("viewer-thumb").replaceChildren(thumbnail(i, Math.max(1, Math.min(256 / side, innerWidth / side - 1))));
+    byId("viewer-thumb").style.visibility = "visible";
+    byId("viewer-name").replaceChildren(element("bdi", item.name));
+    byId("viewer-facts").replaceChildren(
+      fact("Cluster", String(item.cluster)),
+      fact("Confidence", percent(item.confidence)),
+      fact("Reconstruction error", percent(item.error)),
+      ...(item.class === null ? [] : [fact("Class", item.class)]),
+    );
+    for (const [name, end] of [["previous", 0], ["next", list.length - 1]]) {
+      const button = byId(name);
+      if (at === end && document.activeElement === button) viewer.focus();  // keys come here
+      button.disabled = at === end;
+    }
+    showOriginal(item);
+  };
+  const showOriginal = (item) => {
+    const image = byId("viewer-image");
+    const link = byId("viewer-link");
+    image.hidden = true;
+    link.hidden = item.link === null;
+    image.removeAttribute("src");
+    if (item.link === null) return;
+    link.href = item.link;
+    image.onload = () => {  // where the file is gone, the thumbnail stays
+      image.classList.toggle("small", image.naturalWidth < 128);
+      image.alt = item.name;
+      image.hidden = false;
+      byId("viewer-thumb").style.visibility = "hidden";
+    };
+    image.src = item.link;
+  };
+  const open = (indices, i) => {
+    list = indices;
+    show(list.indexOf(i));
+    if (!viewer.open) viewer.showModal();
+  };
+  for (const gallery of galleries) {
+    gallery.addEventListener("click", (event) => {
+      const tile = event.target.closest(".tile");
+      if (!tile) return;
+      const shown = all("li:not([hidden]) .tile", gallery).map((other) => Number(other.dataset.i));
+      open(shown, Number(tile.dataset.i));
+    });
+  }
+  byId("previous").addEventListener("click", () => show(at - 1));
+  byId("next").addEventListener("click", () => show(at + 1));
+  byId("close").addEventListener("click", () => viewer.close());
+  viewer.addEventListener("click", (event) => { if (event.target === viewer) viewer.close(); });
+  viewer.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowLeft" && at > 0) show(at - 1);
+    if (event.key === "ArrowRight" && at < list.length - 1) show(at + 1);
+  });
+
+  // The map.
+
+  const plane = byId("plane");
+  const tip = byId("tip");
+  const svg = plane.querySelector("svg");
+  const places = points.map((point) => [Number(point.getAttribute("cx")), Number(point.getAttribute("cy"))]);
+  const byCluster = items.map((_, i) => i).sort((a, b) => items[a].cluster - items[b].cluster);
+  let chosen = -1;
+  const choose = (i) => {
+    points[chosen]?.classList.remove("chosen");
+    chosen = i;
+    tip.hidden = i < 0;
+    if (i < 0) return;
+    points[i].classList.add("chosen");
+    const item = items[i];
+    const name = element("p");
+    name.append(element("bdi", item.name));
+    const side = Math.max(thumbOf.get(i).style.getPropertyValue("--w"), thumbOf.get(i).style.getPropertyValue("--h"));
+    const text = `Cluster ${item.cluster}, confidence ${percent(item.confidence)}`;
+    tip.replaceChildren(thumbnail(i, Math.max(1, Math.round(96 / side))), name,
+      element("p", item.class === null ? text : `${text}, class ${item.class}`));
+    const scale = svg.clientWidth / 104;
+    const [x, y] = [(places[i][0] + 2) * scale, (places[i][1] + 2) * scale];
+    const left = x + tip.offsetWidth + 16 > plane.clientWidth ? x - tip.offsetWidth - 12 : x + 12;
+    tip.style.left = `${Math.max(0, left)}px`;
+    tip.style.top = `${Math.max(0, Math.min(y + 12, plane.clientHeight - tip.offsetHeight))}px`;
+  };
+  const nearest = (event) => {
+    const box = svg.getBoundingClientRect();
+    const x = (event.clientX - box.left) * 104 / box.width - 2;
+    const y = (event.clientY - box.top) * 104 / box.height - 2;
+    let best = -1;
+    let least = 9;
+    places.forEach(([px, py], i) => {
+      const squared = (px - x) ** 2 + (py - y) ** 2;
+      if (squared < least && !points[i].classList.contains("faded")) [best, least] = [i, squared];
+    });
+    return best;
+  };
+  svg.addEventListener("pointermove", (event) => {
+    const i = nearest(event);
+    if (i !== chosen) choose(i);
+  });
+  svg.addEventListener("pointerleave", () => choose(-1));
+  svg.addEventListener("click", (event) => {
+    const i = nearest(event);
+    if (i >= 0) open([i], i);
+  });
+  plane.addEventListener("blur", () => choose(-1));
+  plane.addEventListener("keydown", (event) => {
+    if (event.target !== plane) return;
+    if (event.key === "Enter" && chosen >= 0) {
+      event.preventDefault();  // or it would press a button of the viewer
+      open([chosen], chosen);
+    }
+    if (event.key === "Escape") choose(-1);
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const order = byCluster.filter((i) => !points[i].classList.contains("faded"));
+    if (order.length === 0) return;
+    const now = order.indexOf(chosen);
+    choose(order[now < 0 ? 0 : (now + step + order.length) % order.length]);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || viewer.open || event.target.matches("input, select")) return;
+    event.preventDefault();
+    byId("find").focus();
+  });
+})();

@@ -1,0 +1,203 @@
+"""From a collection to a folder of results."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from twofold._files import staged_file, staged_folder
+from twofold._progress import each_iteration
+from twofold.collection import Collection, Reading, kind_of, read_collection
+from twofold.model_files import load_model, save_model
+from twofold.origin import Origin
+from twofold.outputs import (
+    COLUMNS,
+    SORTED,
+    assignment_rows,
+    check_apart,
+    check_folder,
+    save_csv,
+    save_json,
+    sort_files,
+)
+from twofold.report import render, summarize
+from twofold.results import (
+    Assignments,
+    assign_new,
+    assign_trained,
+    typical_orders,
+    typicality,
+)
+from twofold.tsnmf import TSNMF
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is being done.
+
+    Attributes
+    ----------
+    stage : {"reading", "fitting", "writing"}
+    done, total : int
+        Files read, iterations run (of at most ``total``) or files written.
+    facts : dict
+        What else is known: the ``objective``, or the ``file`` that is being written.
+    """
+
+    stage: str
+    done: int
+    total: int
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+Tell = Callable[[Step], None]
+
+
+def nobody(step: Step) -> None:
+    """For whom the steps do not matter."""
+
+
+def read(
+    source: str | Path,
+    reading: Reading | None = None,
+    *,
+    labels: str | None = None,
+    tell: Tell = nobody,
+) -> Collection:
+    """``read_collection`` with thumbnails, telling of each file."""
+
+    def told(done: int, total: int) -> None:
+        tell(Step("reading", done, total))
+
+    return read_collection(
+        source, reading, labels=labels, thumbnails=True, progress=told
+    )
+
+
+def cluster(
+    collection: Collection,
+    model: TSNMF,
+    folder: Path,
+    *,
+    sort: str | None = None,
+    force: bool = False,
+    tell: Tell = nobody,
+) -> Path:
+    """Fit a model to a collection and write all that there is to know of it.
+
+    Parameters
+    ----------
+    collection : Collection
+    model : TSNMF
+        Is fitted.
+    folder : Path
+        Where to: it appears when everything in it is written.
+    sort : {"copy", "link"} or None, default=None
+        Whether the image files are copied, or linked to, in a folder per cluster.
+    force : bool, default=False
+        Whether a folder of an earlier run is replaced.
+    tell : callable
+        Called with each ``Step``.
+
+    Returns
+    -------
+    Path
+        Of the report.
+    """
+    check_folder(folder, force=force)
+    check_apart(collection.paths, folder)
+    if sort and not collection.paths:
+        raise ValueError(f"sort={sort!r} needs image files, and there are none")
+
+    def told(iteration: int, objective: float) -> None:
+        tell(Step("fitting", iteration, model.max_iter, {"objective": objective}))
+
+    tell(Step("fitting", 0, model.max_iter))
+    with each_iteration(told):
+        model.fit(collection.images)
+    total = 4 + bool(sort)
+    with staged_folder(folder, replace=force) as new:
+        files = _written(collection, model, folder, new, sort)
+        for done, file in enumerate(files):
+            tell(Step("writing", done, total, {"file": file}))
+        check_folder(folder, force=force)
+        tell(Step("writing", total, total))
+    return folder / "report.html"
+
+
+def _written(
+    collection: Collection, model: TSNMF, folder: Path, new: Path, sort: str | None
+) -> Iterator[str]:
+    """Write the files into ``new``, naming each before it is begun."""
+    yield "assignments.csv"
+    found = assign_trained(model, collection.images)
+    typical = typicality(collection.images, found.clusters)
+    origin = Origin.of(collection, typical_orders(found.clusters, typical))
+    rows = assignment_rows(collection.names, found, origin.nearest(model, found))
+    save_csv(new / "assignments.csv", COLUMNS, rows)
+    save_csv(new / "skipped.csv", ("path", "reason"), collection.skipped)
+    yield "model.npz"
+    save_model(model, new, about=origin.as_dict())
+    if sort:
+        yield SORTED
+        sort_files(new / SORTED, collection.paths, found.clusters, sort)
+    yield "report.json"
+    summary = summarize(collection, model, found, typical, folder)
+    save_json(new / "report.json", summary)
+    yield "report.html"
+    (new / "report.html").write_text(render(summary), encoding="utf-8")
+
+
+def predict(
+    path: Path, source: str | Path, *, key: str | None = None
+) -> tuple[Collection, Assignments, list[str]]:
+    """Place new samples among the clusters of a saved model.
+
+    Parameters
+    ----------
+    path : Path
+        A folder of results, or the model file in it.
+    source : str or Path
+        As for ``read_collection``; read as the samples of the model were.
+    key : str or None, default=None
+        The array in an array file, where it has another name there.
+
+    Returns
+    -------
+    collection : Collection
+    found : Assignments
+    nearest : list of str
+        The name of the representative that is nearest to each sample.
+    """
+    model, about = load_model(path)
+    origin = Origin.from_dict(about, model)
+    shape = model.sample_shape_
+    if len(shape) == 1 and kind_of(source) == "images":
+        raise ValueError(
+            f"the model in {path} takes vectors of {shape[0]} entries, not images; "
+            "name an array file"
+        )
+    collection = read_collection(source, origin.reading(model, key))
+    found = assign_new(model, collection.images)
+    return collection, found, origin.nearest(model, found)
+
+
+def rewrite_report(folder: Path) -> Path:
+    """Make the page of a folder of results anew, from its ``report.json``."""
+    source, page = folder / "report.json", folder / "report.html"
+    if not source.is_file():
+        raise FileNotFoundError(
+            f"{folder} has no report.json; name a folder that twofold cluster wrote"
+        )
+    try:
+        text = render(json.loads(source.read_bytes(), parse_constant=_refuse))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{source}: {error}") from error
+    with staged_file(page) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return page
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it has {constant} for a number")

@@ -1,0 +1,62 @@
+"""A small folder of pictures, results for it, and ways to look at them."""
+
+import csv
+import os
+
+import numpy as np
+import problems
+from PIL import Image
+
+from twofold import TSNMF
+from twofold.workflow import cluster, read
+
+FILES = {
+    "assignments.csv",
+    "skipped.csv",
+    "model.npz",
+    "model.json",
+    "report.json",
+    "report.html",
+}
+ODD = {
+    0: 'quo"te.png',
+    1: "line\nbreak\r.png",
+    2: "\u202egnp.png",
+    3: os.fsdecode(b"\xff.png"),
+    4: "comma,.png",
+}
+
+
+def make_images(folder, seed=0, n=24):
+    """Small pictures in three groups, some of odd names, and a file that is none."""
+    folder.mkdir(parents=True)
+    pixels = np.rint(25 * problems.images(n, seed=seed) + 128).clip(0, 255)
+    for i, image in enumerate(pixels.astype(np.uint8)):
+        name = ODD.get(i, f"{i:02}.png")
+        Image.fromarray(image).save(folder / f"{i}.png")
+        (folder / f"{i}.png").rename(folder / name)
+    (folder / "broken.png").write_bytes(b"broken")
+    return folder
+
+
+def run(source, out, model=None, **options):
+    labels = options.pop("labels", None)
+    reading = options.pop("reading", None)
+    collection = read(source, reading, labels=labels)
+    model = model or TSNMF(3, random_state=0)
+    return cluster(collection, model, out, **options), collection, model
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+        return list(csv.DictReader(file))
+
+
+def snapshot(folder):
+    """All that can be seen of a folder, times included."""
+    found = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        seen = path.lstat()
+        content = path.read_bytes() if path.is_file() else None
+        found[path] = (seen.st_mtime_ns, seen.st_mode, seen.st_size, content)
+    return found

@@ -1,0 +1,387 @@
+"""Tables and sorted files, with names of every kind, and where they may go."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twofold.outputs import (
+    COLUMNS,
+    FILES,
+    assignment_rows,
+    check_apart,
+    check_folder,
+    open_table,
+    save_csv,
+    save_json,
+    sort_files,
+    write_csv,
+    write_json_lines,
+)
+from twofold.results import Assignments
+
+ODD = [
+    'quo"te.png',
+    "line\nbreak.png",
+    "carriage\rreturn.png",
+    "both\r\n.png",
+    "comma, semi; tab\t.png",
+    os.fsdecode(b"no utf-8 \xff\xfe.png"),
+    "\u202egnp.exe.png",
+    "\u05e9\u05dc\u05d5\u05dd.png",
+    " lead and trail ",
+    "'",
+    "\u2028\u0085.png",
+    "%s[1]*?.png",
+    "\\n.png",
+    "#.png",
+]
+
+
+# Where results may go
+
+
+def earlier_run(folder, without=()):
+    folder.mkdir()
+    for name in FILES:
+        if name == "clusters":
+            (folder / name).mkdir()
+        elif name not in without:
+            (folder / name).write_text("old")
+    return folder
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_not_there_or_empty_may_be_written(tmp_path, force):
+    check_folder(tmp_path / "none", force=force)
+    check_folder(tmp_path / "none/in/none", force=force)
+    (tmp_path / "empty").mkdir()
+    check_folder(tmp_path / "empty", force=force)
+
+
+def test_an_earlier_run_is_replaced_by_force_alone(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    with pytest.raises(FileExistsError, match=r"not empty; .* replace .* with --force"):
+        check_folder(folder, force=False)
+    check_folder(folder, force=True)
+    (folder / "clusters").rmdir()
+    check_folder(folder, force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden", "report.html.bak", "Model"])
+def test_surplus_files_are_never_removed(tmp_path, force, name):
+    folder = earlier_run(tmp_path / "out")
+    (folder / name).write_text("the user's")
+    with pytest.raises(FileExistsError):
+        check_folder(folder, force=force)
+
+
+def test_the_first_surplus_file_is_named(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    (folder / "notes.txt").write_text("")
+    with pytest.raises(FileExistsError, match=r"has notes.txt: .* does not replace it"):
+        check_folder(folder, force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_foreign_folders_and_files_are_refused(tmp_path, force):
+    folder = earlier_run(tmp_path / "out", without=["model.json"])
+    with pytest.raises(FileExistsError):
+        check_folder(folder, force=force)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match="is a file"):
+        check_folder(tmp_path / "file", force=force)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("out", [".", "", "..", "../here"])
+def test_the_working_folder_is_not_pulled_from_under_the_user(
+    tmp_path, monkeypatch, force, out
+):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FileExistsError, match="is the folder that you are in"):
+        check_folder(Path(out), force=force)
+
+
+# Apart from the input
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with photos/1.png and links, which is also the working one."""
+    (tmp_path / "photos/inner").mkdir(parents=True)
+    (tmp_path / "photos/1.png").write_bytes(b"")
+    (tmp_path / "out/clusters").mkdir(parents=True)
+    (tmp_path / "out/clusters/1.png").symlink_to(tmp_path / "photos/1.png")
+    (tmp_path / "to-photos").symlink_to("photos")
+    (tmp_path / "to-out").symlink_to(tmp_path / "out")
+    (tmp_path / "to-place").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("photos", "photos"),
+        ("photos/1.png", "photos"),
+        ("photos/inner/..", "photos"),
+        ("photos/../photos/1.png", "./photos"),
+        ("photos", "."),
+        ("to-photos", "photos"),
+        ("photos", "to-photos"),
+        ("to-photos/1.png", "photos"),
+        ("to-place/photos/1.png", "photos"),
+        ("out/clusters/1.png", "out"),  # though what it links to is elsewhere
+        ("to-place/out/clusters/1.png", "out"),
+        ("to-place/out/clusters/1.png", "to-out"),
+        ("out/clusters", "to-out"),
+    ],
+)
+def test_the_input_must_not_be_in_the_output(place, source, out):
+    for start in (Path(), place):
+        with pytest.raises(ValueError, match=r"must not hold the input, and .* is in"):
+            check_apart([Path("elsewhere"), start / source], start / out)
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("photos", "photos/out"),
+        ("photos", "photos/inner/../out"),
+        ("to-photos", "photos/out"),
+        ("photos", "to-photos/out"),
+        (".", "out"),
+        ("photos/..", "to-out"),
+    ],
+)
+def test_the_output_must_not_be_in_the_input(place, source, out):
+    for start in (Path(), place):
+        with pytest.raises(ValueError, match="must be outside of the input"):
+            check_apart([start / source], start / out)
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("photos", "photos2"),
+        ("photos", "out"),
+        ("photos", "photos/../photos-out"),
+        ("photos/1.png", "photos/out"),  # beside a single file
+        ("photos/inner", "photos/out"),
+        ("none/1.png", "out"),
+    ],
+)
+def test_input_and_output_beside_each_other(place, source, out):
+    for start in (Path(), place):
+        check_apart([start / source], start / out)
+
+
+# Tables
+
+
+def assignments(n=3):
+    rng = np.random.default_rng(0)
+    return Assignments(
+        coefficients=rng.uniform(size=(n, 2)),
+        clusters=np.arange(n) % 2,
+        confidence=rng.uniform(size=n).astype(np.float32),
+        reconstruction_error=rng.uniform(size=n) * 1e-7,
+    )
+
+
+def test_rows_have_six_digits_and_plain_values():
+    found = assignments()
+    rows = list(assignment_rows("abc", found, "xyz"))
+    assert [len(row) for row in rows] == [len(COLUMNS)] * 3
+    for i, (name, cluster, confidence, error, nearest) in enumerate(rows):
+        assert (name, cluster, nearest) == ("abc"[i], i % 2, "xyz"[i])
+        assert type(cluster) is int
+        assert type(confidence) is type(error) is float
+        assert confidence == pytest.approx(float(found.confidence[i]), rel=5e-6)
+        assert error == pytest.approx(float(found.reconstruction_error[i]), rel=5e-6)
+        assert len(repr(confidence).lstrip("0.")) <= 6
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_names_of_another_number_are_an_error(count):
+    with pytest.raises(ValueError, match="argument"):
+        list(assignment_rows(["a"] * count, assignments(), "xyz"))
+
+
+def test_odd_names_come_back_from_the_table(tmp_path):
+    n = len(ODD)
+    rows = list(assignment_rows(ODD, assignments(n), reversed(ODD)))
+    save_csv(tmp_path / "a.csv", COLUMNS, rows)
+    with (tmp_path / "a.csv").open(
+        newline="", encoding="utf-8", errors="surrogateescape"
+    ) as file:
+        found = list(csv.DictReader(file))
+    assert [row["path"] for row in found] == ODD
+    assert [row["nearest_representative"] for row in found] == ODD[::-1]
+    assert [int(row["cluster"]) for row in found] == [row[1] for row in rows]
+    assert [float(row["confidence"]) for row in found] == [row[2] for row in rows]
+    assert [float(row["reconstruction_error"]) for row in found] == [
+        row[3] for row in rows
+    ]
+    assert b"no utf-8 \xff\xfe.png" in (tmp_path / "a.csv").read_bytes()
+
+
+def test_pandas_reads_the_table(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    rows = list(assignment_rows(ODD, assignments(len(ODD)), ODD))
+    save_csv(tmp_path / "a.csv", COLUMNS, rows)
+    frame = pandas.read_csv(tmp_path / "a.csv", encoding_errors="surrogateescape")
+    assert tuple(frame.columns) == COLUMNS
+    assert frame["path"].tolist() == ODD
+    assert frame["cluster"].tolist() == [row[1] for row in rows]
+    np.testing.assert_allclose(frame["confidence"], [row[2] for row in rows])
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+BYTES = st.binary(min_size=1, max_size=20).filter(lambda name: 0 not in name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(names=st.lists(NAMES | BYTES.map(os.fsdecode), max_size=5))
+def test_any_name_comes_back(tmp_path_factory, names):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    save_csv(path, ("path", "reason"), [(name, "broken") for name in names])
+    with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+        found = list(csv.reader(file))
+    assert found == [["path", "reason"], *([name, "broken"] for name in names)]
+    assert path.read_bytes().endswith(b"\n")
+
+
+def test_ordinary_names_make_a_plain_table():
+    file = io.StringIO()
+    write_csv(file, ("path", "cluster"), [("a b.png", 1), ("c.png", 0)])
+    assert file.getvalue() == "path,cluster\na b.png,1\nc.png,0\n"
+
+
+def test_the_same_table_as_lines_of_json(tmp_path):
+    rows = list(assignment_rows(ODD, assignments(len(ODD)), ODD))
+    with open_table(tmp_path / "a.jsonl") as file:
+        write_json_lines(file, COLUMNS, rows)
+    lines = (tmp_path / "a.jsonl").read_text("ascii").splitlines()
+    assert [tuple(json.loads(line).values()) for line in lines] == rows
+    assert all(tuple(json.loads(line)) == COLUMNS for line in lines)
+
+
+def test_json_of_plain_values_alone(tmp_path):
+    content = {"names": ODD, "none": None, "x": 0.1}
+    save_json(tmp_path / "a.json", content)
+    assert json.loads((tmp_path / "a.json").read_text("ascii")) == content
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        save_json(tmp_path / "b.json", {"x": float("nan")})
+    assert not (tmp_path / "b.json").exists()
+
+
+# Sorted files
+
+
+def write(folder, names):
+    """Files that hold their own names."""
+    paths = [folder / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.fsencode(path))
+    return paths
+
+
+def sorted_content(folder):
+    return {
+        os.fsencode(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+def test_files_of_each_cluster_are_together(tmp_path, how):
+    paths = write(tmp_path / "in", [f"{i}.png" for i in range(12)])
+    clusters = np.arange(12)
+    sort_files(tmp_path / "staged/clusters", paths, clusters, how)
+    os.rename(tmp_path / "staged", tmp_path / "out")
+    found = sorted_content(tmp_path / "out/clusters")
+    expected = {b"%02d/%d.png" % (i, i): os.fsencode(paths[i]) for i in range(12)}
+    assert found == expected
+    links = [path.is_symlink() for path in (tmp_path / "out").rglob("*.png")]
+    assert links == [how == "link"] * 12
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+def test_odd_names_are_kept(tmp_path, how):
+    paths = write(tmp_path / "in", ODD)
+    sort_files(tmp_path / "out", paths, np.zeros(len(ODD), dtype=int), how)
+    found = sorted_content(tmp_path / "out")
+    assert found == {b"0/" + os.fsencode(p.name): os.fsencode(p) for p in paths}
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+def test_equal_names_get_numbers(tmp_path, how):
+    names = ["a/1.png", "b/1.png", "c/1.png", "d/1-2.png", "e/1.png", "f/.x", "g/.x"]
+    paths = write(tmp_path / "in", names)
+    sort_files(tmp_path / "out", paths, np.array([0, 0, 1, 0, 0, 0, 0]), how)
+    found = sorted_content(tmp_path / "out")
+    expected = {
+        b"0/1.png": 0,
+        b"0/1-2.png": 1,
+        b"1/1.png": 2,
+        b"0/1-2-2.png": 3,
+        b"0/1-3.png": 4,
+        b"0/.x": 5,
+        b"0/.x-2": 6,
+    }
+    assert found == {name: os.fsencode(paths[i]) for name, i in expected.items()}
+
+
+def test_thousands_of_equal_names_are_tried_once_each(tmp_path, monkeypatch):
+    path = write(tmp_path / "in", ["1.png"])[0]
+    asked = []
+    lexists = os.path.lexists
+    monkeypatch.setattr(os.path, "lexists", lambda p: asked.append(p) or lexists(p))
+    sort_files(tmp_path / "out", [path] * 300, np.zeros(300, dtype=int), "link")
+    assert len(os.listdir(tmp_path / "out/0")) == 300
+    assert len(asked) <= 2 * 300
+
+
+def test_links_from_relative_paths_hold_from_anywhere(tmp_path, monkeypatch):
+    write(tmp_path / "in", ["1.png", "2.png"])
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    paths = [Path("../in/1.png"), Path("../in/../in/2.png")]
+    sort_files(Path("deep/staged/clusters"), paths, np.array([0, 1]), "link")
+    os.rename("deep/staged", tmp_path / "out")
+    monkeypatch.chdir("/")
+    found = sorted_content(tmp_path / "out/clusters")
+    expected = {b"0/1.png": "in/1.png", b"1/2.png": "in/2.png"}
+    assert found == {k: os.fsencode(tmp_path / path) for k, path in expected.items()}
+
+
+def test_copies_are_copies_with_their_times(tmp_path):
+    path = write(tmp_path / "in", ["1.png"])[0]
+    os.utime(path, (1e9, 1e9))
+    (tmp_path / "in/2.png").symlink_to(path)
+    paths = [path, tmp_path / "in/2.png"]
+    sort_files(tmp_path / "out", paths, np.array([0, 1]), "copy")
+    for copy in (tmp_path / "out/0/1.png", tmp_path / "out/1/2.png"):
+        assert not copy.is_symlink()
+        assert copy.stat().st_mtime == 1e9
+        copy.write_bytes(b"changed")
+    assert path.read_bytes() == os.fsencode(path)
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+def test_a_file_for_each_sample(tmp_path, how):
+    paths = write(tmp_path / "in", ["1.png"])
+    with pytest.raises(ValueError, match="argument"):
+        sort_files(tmp_path / "out", paths, np.array([0, 1]), how)
