@@ -13,7 +13,7 @@ STORE ?= reproduction/results.sqlite
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check format defaults data methods store reproduction \
-  torch clean
+  folder confidence outliers help-text screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -24,6 +24,11 @@ help:
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make store     time the store of results into docs/reproduction.md"
 	@echo "make reproduction STORE=FILE  write a store's tables into docs/reproduction.md"
+	@echo "make folder     time twofold cluster on 2,000 images into docs/command-line.md"
+	@echo "make confidence  measure what confidence is worth, likewise"
+	@echo "make outliers   measure what finds outliers, likewise"
+	@echo "make help-text  write the help of every command, likewise"
+	@echo "make screenshots  take the pictures of a report in docs/, by Chromium"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"
 
@@ -71,6 +76,21 @@ store: $(READY)
 reproduction: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/reproduction.py --store $(STORE) \
 	  --into docs/reproduction.md
+
+folder: $(READY)
+	$(BIN)/python benchmarks/folder.py --into docs/command-line.md
+
+confidence: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/confidence.py --into docs/command-line.md
+
+outliers: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/outliers.py --into docs/command-line.md
+
+help-text: $(READY)
+	$(BIN)/python benchmarks/help_text.py --into docs/command-line.md
+
+screenshots: $(READY)
+	$(BIN)/python benchmarks/screenshots.py
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"

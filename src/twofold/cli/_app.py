@@ -1,20 +1,26 @@
 """The ``twofold`` command."""
 
 import signal
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
 
 import twofold
-from twofold.cli import _reproduce
-from twofold.cli._console import debugging
+from twofold.cli import _cluster, _datasets, _predict, _report, _reproduce
+from twofold.cli._console import UsageError, debugging, say
 
 app = typer.Typer(
     name="twofold",
     help="Clusters collections of matrices, such as images, without flattening them.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
+app.command()(_cluster.cluster)
+app.command()(_predict.predict)
+app.command()(_report.report)
+app.command()(_datasets.datasets)
+app.command()(_cluster.demo)
 app.add_typer(_reproduce.app, name="reproduce")
 
 
@@ -45,7 +51,20 @@ def _options(
 def main() -> None:
     """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
     signal.signal(signal.SIGTERM, _stop)
-    app()
+    arguments = sys.argv[1:] or ["--help"]
+    try:
+        code = app(arguments, prog_name="twofold", standalone_mode=False)
+    except UsageError as error:
+        say("Error", _usage_text(error))
+        code = 2
+    sys.exit(code)
+
+
+def _usage_text(error: Any) -> str:
+    """What is wrong, and where to look, on one line."""
+    command = error.ctx.command_path if error.ctx else "twofold"
+    text = " ".join(error.format_message().split())
+    return f"{text.rstrip('.')}; see {command} --help"
 
 
 def _stop(*_: object) -> None:

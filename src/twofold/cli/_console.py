@@ -16,6 +16,9 @@ errors = Console(stderr=True)
 debugging = ContextVar("debugging", default=False)
 """Whether tracebacks are wanted."""
 
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""What the parser raises: click's, wherever typer has it from."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
                 return command(*args, **kwargs)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-        except (typer.Exit, typer.BadParameter):
+        except (typer.Exit, UsageError, BrokenPipeError):
             raise
         except Exception as failure:
             if debugging.get():
@@ -48,7 +51,20 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
 
 def say(kind: str, text: str) -> None:
     """A line on stderr that begins with what it is."""
-    errors.print(f"{kind}: {text}", markup=False, highlight=False, soft_wrap=True)
+    _print_line(errors, f"{kind}: {text}")
+
+
+def tell(text: str) -> None:
+    """A line on stdout."""
+    _print_line(output, text)
+
+
+def _print_line(console: Console, text: str) -> None:
+    """Paths and messages may hold anything: line breaks and the like are escaped."""
+    safe = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
+    console.print(safe, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager

@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from twofold import reproduce
-from twofold.cli._console import one_line_errors, output, say
-from twofold.methods import METHODS
+from twofold.cli._console import one_line_errors, output, say, tell
 
-app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False)
+if TYPE_CHECKING:
+    from twofold import reproduce
+
+app = typer.Typer(
+    invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 _LINE_EVERY = 30.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -66,45 +69,67 @@ Quick = Annotated[
 Data = Annotated[
     list[str],
     typer.Option(
+        metavar="NAMES",
         help="Data sets, by name or import path module:object, with commas or "
-        "repeated. Default: those of the paper's that are here."
+        "repeated. Default: those of the paper's that are here.",
     ),
 ]
 Methods = Annotated[
-    list[str], typer.Option(help="Methods, likewise. Default: the paper's ten.")
+    list[str],
+    typer.Option(metavar="NAMES", help="Methods, likewise. Default: the paper's ten."),
 ]
 Clusters = Annotated[
     list[str],
-    typer.Option(help="Numbers of classes, N. Default: the rows of the paper."),
+    typer.Option(
+        metavar="N,N,...", help="Numbers of classes, N. Default: the rows of the paper."
+    ),
 ]
 Subsets = Annotated[
     int | None,
-    typer.Option(min=1, help="Random subsets for each N. Default: 10, 2 if quick."),
+    typer.Option(
+        metavar="N", min=1, help="Random subsets for each N. Default: 10, 2 if quick."
+    ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2**31 - 1, help="Of subsets, removed entries and starts."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=2**31 - 1,
+        help="Of subsets, removed entries and starts.",
+    ),
 ]
 MaxIter = Annotated[
-    int | None, typer.Option(min=1, help="Limit of the iterative methods.")
+    int | None, typer.Option(metavar="N", min=1, help="Limit of the iterative methods.")
 ]
 BestOf = Annotated[
     Best, typer.Option(help="The best of a grid: on average, or of each subset.")
 ]
-Out = Annotated[Path, typer.Option(help="Folder for tables, figures and the page.")]
+Out = Annotated[
+    Path, typer.Option(metavar="DIR", help="Folder for tables, figures and the page.")
+]
 StoreFile = Annotated[
     Path | None,
-    typer.Option("--store", help="Results. Default: results.sqlite in --out."),
+    typer.Option(
+        "--store", metavar="FILE", help="Results. Default: results.sqlite in --out."
+    ),
 ]
 Jobs = Annotated[
-    int, typer.Option(help="Processes of one thread each; -1: one for each core.")
+    int,
+    typer.Option(
+        metavar="N", help="Processes of one thread each; -1: one for each core."
+    ),
 ]
 Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler to run on.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler to run on."),
 ]
-Shard = Annotated[str, typer.Option(help="Run part i of n of the jobs only: i/n.")]
+Shard = Annotated[
+    str, typer.Option(metavar="I/N", help="Run part i of n of the jobs only: i/n.")
+]
 Device = Annotated[
-    str | None, typer.Option(help="Where TS-NMF is fitted, such as cuda.")
+    str | None,
+    typer.Option(metavar="NAME", help="Where TS-NMF is fitted, such as cuda."),
 ]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Run fits that failed again.")
@@ -135,13 +160,18 @@ def run(
     retry_failed: RetryFailed = False,
     tables_only: TablesOnly = False,
 ) -> None:
-    """Run the paper's experiments and write its tables and figures beside ours.
+    """Run the paper's experiments.
+
+    Its tables and figures are written beside ours.
 
     Results go to a store as they come. Stopped at any point, the same command goes on
     from there; several processes may share a store.
     """
     if context.invoked_subcommand:
         return
+    from twofold import reproduce
+    from twofold.methods import METHODS
+
     protocol = reproduce.Protocol(
         data=_split(data) or _data_at_hand(quick),
         methods=_split(method) or tuple(METHODS),
@@ -173,22 +203,29 @@ def run(
                 )
         if part[1] > 1:
             text = f"Part {shard} is done; bring the parts together with merge into one"
-            output.print(f"{text}: {path}", highlight=False, soft_wrap=True)
+            tell(f"{text}: {path}")
             return
         summary = reproduce.summarize(protocol, results.results(), best=best.value)
     files = reproduce.write_all(summary, out)
     _tell_failures(summary)
     _print_averages(summary.tables)
-    output.print(f"Tables and figures: {files[-1]}", highlight=False, soft_wrap=True)
+    tell(f"Tables and figures: {files[-1]}")
 
 
 @app.command()
 @one_line_errors
 def merge(
-    into: Annotated[Path, typer.Argument(help="The store that gets the results.")],
-    stores: Annotated[list[Path], typer.Argument(help="Stores to take them from.")],
+    into: Annotated[
+        Path, typer.Argument(metavar="INTO", help="The store that gets the results.")
+    ],
+    stores: Annotated[
+        list[Path],
+        typer.Argument(metavar="STORES", help="Stores to take them from."),
+    ],
 ) -> None:
-    """Bring the results of several stores, such as those of shards, into one."""
+    """Bring the results of several stores into one."""
+    from twofold import reproduce
+
     for path in stores:
         if not path.is_file():
             raise ValueError(f"there is no store {path}")
@@ -200,6 +237,8 @@ def merge(
 
 
 def _data_at_hand(quick: bool) -> tuple[str, ...]:
+    from twofold import reproduce
+
     here, missing = reproduce.data_at_hand(quick)
     if missing:
         say(
@@ -211,7 +250,7 @@ def _data_at_hand(quick: bool) -> tuple[str, ...]:
 
 
 @contextmanager
-def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
+def _progress_shown(store: Path) -> "Iterator[reproduce.Report]":
     """Shows a run as a bar on a terminal, and as a line now and then elsewhere."""
     columns = (
         SpinnerColumn(),
@@ -223,11 +262,11 @@ def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
     with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
-        def report(progress: reproduce.Progress) -> None:
+        def report(progress: "reproduce.Progress") -> None:
             nonlocal last, planned
             if not planned:
                 planned = True
-                output.print(_plan(progress, store), highlight=False, soft_wrap=True)
+                tell(_plan(progress, store))
             done = progress.jobs_done
             bar.update(
                 task, total=progress.jobs, completed=done, description=_state(progress)
@@ -235,7 +274,7 @@ def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
             now = time.monotonic()
             if not output.is_terminal and now - last > _LINE_EVERY:
                 last = now
-                output.print(_state(progress), highlight=False, soft_wrap=True)
+                tell(_state(progress))
 
         try:
             yield report
@@ -244,7 +283,7 @@ def _progress_shown(store: Path) -> Iterator[reproduce.Report]:
             raise
 
 
-def _tell_failures(summary: reproduce.Summary) -> None:
+def _tell_failures(summary: "reproduce.Summary") -> None:
     failures = summary.about.failures
     if failures:
         (data, method, reason), _ = max(failures.items(), key=lambda item: item[1])
@@ -255,7 +294,7 @@ def _tell_failures(summary: reproduce.Summary) -> None:
         )
 
 
-def _plan(progress: reproduce.Progress, store: Path) -> str:
+def _plan(progress: "reproduce.Progress", store: Path) -> str:
     text = f"{progress.fits:,} fits"
     if progress.found:
         text += f", of which {store} has {progress.found:,}"
@@ -264,7 +303,7 @@ def _plan(progress: reproduce.Progress, store: Path) -> str:
     return text
 
 
-def _state(progress: reproduce.Progress) -> str:
+def _state(progress: "reproduce.Progress") -> str:
     rate = progress.fits_done / max(progress.elapsed, 1e-9)
     text = f"{progress.jobs_done:,} of {progress.jobs:,} jobs, {rate:.1f} fits/s"
     if progress.failed:
@@ -280,8 +319,10 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _print_averages(found: list[reproduce.Table]) -> None:
+def _print_averages(found: "list[reproduce.Table]") -> None:
     """The averages of the last method, TS-NMF by default, beside the paper's."""
+    from twofold import reproduce
+
     method = found[0].methods[-1]
     shown = Table(title=reproduce.find_method(method).title)
     for column in ("data", "measure", "ours", "paper"):

@@ -1,0 +1,183 @@
+"""``twofold cluster`` and ``twofold demo``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from twofold.cli import _options as options
+from twofold.cli._console import one_line_errors, say
+from twofold.cli._display import Silent, display
+
+if TYPE_CHECKING:
+    from twofold.collection import Reading
+
+
+@one_line_errors
+def cluster(
+    source: options.Input,
+    clusters: options.Clusters,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    out: options.Out = None,
+    sort: options.SortFiles = None,
+    force: options.Force = False,
+    open_report: options.Open = False,
+    size: options.Size = None,
+    color: options.Color = None,
+    fit: options.FitHow = None,
+    labels: options.Labels = None,
+    key: options.Key = None,
+    sample_shape: options.SampleShape = None,
+    order: options.RowOrder = None,
+    seed: options.Seed = 0,
+    energy_weight: options.EnergyWeight = None,
+    graph_weight: options.GraphWeight = None,
+    directions: options.Directions = None,
+    neighbors: options.Neighbors = None,
+    starts: options.Starts = None,
+    max_iter: options.MaxIter = None,
+    tol: options.Tol = None,
+) -> None:
+    """Cluster images and write a report to look at.
+
+    The folder of results has report.html; assignments.csv, a line for each image;
+    skipped.csv, the files that could not be read; and the model, for twofold predict.
+    It appears when all of it is written. The input is never changed.
+    """
+    reading = _reading(
+        source,
+        for_images={"size": size, "color": color, "fit": fit, "sort": sort},
+        for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
+    )
+    parameters = {
+        "n_clusters": clusters,
+        "random_state": seed,
+        "energy_weight": energy_weight,
+        "graph_weight": graph_weight,
+        "n_directions": directions,
+        "n_neighbors": neighbors,
+        "n_init": starts,
+        "max_iter": max_iter,
+        "tol": tol,
+    }
+    out = out or Path(f"{_name(source)}-clusters")
+    with display(quiet=quiet, as_json=as_json) as shown:
+        _run(source, reading, labels, parameters, out, sort, force, shown)
+    if open_report:
+        typer.launch(str(out / "report.html"))
+
+
+@one_line_errors
+def demo(
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    out: options.Out = None,
+    force: options.Force = False,
+    open_report: options.Open = False,
+) -> None:
+    """Cluster handwritten digits, to see how it goes.
+
+    They are the 1,797 that come with scikit-learn.
+    """
+    cluster(
+        "digits",
+        clusters=10,
+        quiet=quiet,
+        as_json=as_json,
+        out=out,
+        force=force,
+        open_report=open_report,
+    )
+
+
+def _run(
+    source: str,
+    reading: "Reading",
+    labels: str | None,
+    parameters: dict[str, Any],
+    out: Path,
+    sort: options.Sort | None,
+    force: bool,
+    shown: Silent,
+) -> None:
+    """Read, fit and write; tell what came out."""
+    from twofold import TSNMF, workflow
+    from twofold.outputs import check_apart, check_folder
+
+    try:
+        check_folder(out, force=force)
+        if Path(source).exists():
+            check_apart([Path(source)], out)
+        collection = workflow.read(source, reading, labels=labels, tell=shown)
+        given = {k: v for k, v in parameters.items() if v is not None}
+        model = TSNMF(**given)
+        report = workflow.cluster(
+            collection, model, out, sort=sort and sort.value, force=force, tell=shown
+        )
+    except KeyboardInterrupt:
+        say("Stopped", "nothing was written")
+        raise
+    shown.end(
+        report=str(report),
+        images=len(collection.images),
+        shape=list(model.sample_shape_),
+        skipped=len(collection.skipped),
+        clusters=len(set(model.labels_.tolist())),
+        iterations=model.n_iter_,
+    )
+
+
+def _name(source: str) -> str:
+    """A short name for the folder of results."""
+    from twofold.collection import kind_of
+
+    path = Path(source)
+    if kind_of(source) == "images" and not path.exists():  # a pattern
+        return "images"
+    resolved = path.resolve()
+    return (resolved.name if path.is_dir() else resolved.stem) or "images"
+
+
+def _reading(
+    source: str, *, for_images: dict[str, Any], for_arrays: dict[str, Any]
+) -> "Reading":
+    """How to read ``source``; an option for another kind of input is refused."""
+    from twofold.collection import Reading, kind_of
+
+    are_images = kind_of(source) == "images"
+    what, unfit = ("array", for_arrays) if are_images else ("image", for_images)
+    for name, value in unfit.items():
+        if value is not None:
+            raise typer.BadParameter(
+                f"is for {what} files, and {source} is none",
+                param_hint=f"--{name.replace('_', '-')}",
+            )
+    if are_images:
+        size, fit = for_images["size"], for_images["fit"]
+        return Reading(
+            size=_sizes(size, "--size", 1, 2),
+            color=for_images["color"],
+            fit=fit.value if fit else "stretch",
+        )
+    order = for_arrays["order"]
+    return Reading(
+        key=for_arrays["key"],
+        sample_shape=_sizes(for_arrays["sample_shape"], "--sample-shape", 2, 3),
+        order=order.value if order else "C",
+    )
+
+
+def _sizes(text: str | None, option: str, least: int, most: int) -> Any:
+    """'48x64' as (48, 64); a single number stands for two."""
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    whole = all(part.isdecimal() and int(part) > 0 for part in parts)
+    if not whole or not least <= len(parts) <= most:
+        example = "64 or 48x64" if least == 1 else "32x32"
+        raise typer.BadParameter(
+            f"expected sizes such as {example}, got {text}", param_hint=option
+        )
+    numbers = tuple(int(part) for part in parts)
+    return numbers * 2 if len(numbers) == 1 else numbers

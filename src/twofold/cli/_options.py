@@ -1,0 +1,188 @@
+"""The options of the commands, and what they say of themselves."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Sort(StrEnum):
+    """What is done with the image files."""
+
+    copy = "copy"
+    link = "link"
+
+
+class Fit(StrEnum):
+    """How images of other proportions are read."""
+
+    stretch = "stretch"
+    crop = "crop"
+
+
+class Order(StrEnum):
+    """How a flat row holds its sample."""
+
+    C = "C"
+    F = "F"
+
+
+Input = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        help="A folder of images, a quoted pattern such as 'photos/**/*.jpg', an array "
+        "file (.npy, .npz, .mat, .csv) or the name of a data set.",
+    ),
+]
+Clusters = Annotated[
+    int, typer.Option("--clusters", "-k", metavar="N", min=1, help="How many clusters.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for the results. Default: NAME-clusters here, for an input NAME.",
+    ),
+]
+SortFiles = Annotated[
+    Sort | None,
+    typer.Option(
+        help="Copy the images, or link to them, in a folder per cluster.",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace the folder of an earlier run.",
+    ),
+]
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open",
+        help="Open the report in the browser.",
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print the path of the report alone.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print progress and results as JSON lines.")
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        metavar="H[xW]",
+        help="Height and width of the images. Default: their median, at most 64.",
+    ),
+]
+Color = Annotated[
+    bool | None,
+    typer.Option(
+        "--color/--grey",
+        help="Keep colours or not. Default: if there are any.",
+    ),
+]
+FitHow = Annotated[
+    Fit | None,
+    typer.Option(
+        help="Stretch images of other proportions, or crop them. Default: stretch.",
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Known classes, to score against: 'folders' for those that the images "
+        "are in, or the name of an array in the file.",
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The array in an array file.",
+    ),
+]
+SampleShape = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HxW[xC]",
+        help="Of the samples in the rows of a flat array.",
+    ),
+]
+RowOrder = Annotated[
+    Order | None,
+    typer.Option(
+        help="Flat rows hold samples row by row (C) or, as MATLAB's, column by "
+        "column (F).",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=2**32 - 1,
+        help="The same seed gives the same clusters.",
+    ),
+]
+EnergyWeight = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        help="lambda_1. Where lighting dominates, try 0.1. Default: 1.",
+    ),
+]
+GraphWeight = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        help="lambda_2, how strongly neighbours are drawn together. Default: 1.",
+    ),
+]
+Directions = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Directions kept of the rows and of the columns. Default: 4 of images.",
+    ),
+]
+Neighbors = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Neighbours of a sample in the graphs. Default: 3 of images.",
+    ),
+]
+Starts = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Starts, of which the best is kept. Default: 1.",
+    ),
+]
+MaxIter = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Most iterations. Default: 100.",
+    ),
+]
+Tol = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        min=0,
+        help="Change of the objective at which it stops. Default: 0.01.",
+    ),
+]

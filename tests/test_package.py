@@ -1,0 +1,49 @@
+"""The package as a whole: what it offers, and what importing it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import twofold
+from twofold.tsnmf import TSNMF
+
+
+def printed(code):
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, check=True, text=True
+    ).stdout.split()
+
+
+def test_the_estimator_is_imported_when_it_is_asked_for():
+    lines = printed(
+        "import sys, twofold\n"
+        "print('numpy' in sys.modules, 'sklearn' in sys.modules)\n"
+        "print('TSNMF' in dir(twofold), 'sklearn' in sys.modules)\n"
+        "print(twofold.TSNMF.__module__, 'sklearn' in sys.modules)\n"
+    )
+    assert lines == ["False", "False", "True", "False", "twofold.tsnmf", "True"]
+
+
+def test_it_is_the_one_estimator():
+    assert twofold.TSNMF is TSNMF
+    named = {}
+    exec("from twofold import *", named)
+    assert named["TSNMF"] is TSNMF
+    assert set(twofold.__all__) <= set(named)
+
+
+def test_what_is_listed_is_there():
+    assert {"TSNMF", "__version__", "__doc__"} <= set(dir(twofold))
+    for name in dir(twofold):
+        getattr(twofold, name)
+
+
+def test_what_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"'twofold' has no attribute 'TSNMG'"):
+        twofold.TSNMG  # noqa: B018
+    assert not hasattr(twofold, "_private")
+    with pytest.raises(ImportError, match="TSNMG"):
+        exec("from twofold import TSNMG")
