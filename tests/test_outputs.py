@@ -83,6 +83,12 @@ def test_surplus_files_are_never_removed(tmp_path, force, name):
         check_folder(folder, force=force)
 
 
+def test_what_file_managers_leave_behind_does_not_matter(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    (folder / ".DS_Store").touch()
+    check_folder(folder, force=True)
+
+
 def test_the_first_surplus_file_is_named(tmp_path):
     folder = earlier_run(tmp_path / "out")
     (folder / "notes.txt").write_text("")

@@ -32,6 +32,9 @@ FILES = (
 )
 """All that a folder of results may hold."""
 
+_LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
+"""What systems leave in any folder that they show."""
+
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Raise a FileExistsError unless results may be written to ``folder``.
@@ -52,8 +55,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
             f"{folder} is there already and not empty; name another folder with --out, "
             "or replace an earlier run with --force"
         )
-    shown = [name for name in there if not name.startswith(".")]  # no .DS_Store
-    strange = [name for name in shown if name not in FILES]
+    strange = [name for name in there if name not in (*FILES, *_LITTER)]
     if strange or (there and "model.json" not in there):
         what = f"has {strange[0]}" if strange else "has no model.json"
         raise FileExistsError(

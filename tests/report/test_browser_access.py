@@ -1,0 +1,243 @@
+"""The page for everybody: by keyboard, in light and dark, on a phone, to axe-core."""
+
+import numpy as np
+import pytest
+from browsing import DESKTOP, PHONE, find, focused, items_of, largest, viewer_name
+
+from twofold.report import render
+
+# By keyboard.
+
+
+def test_slash_goes_to_the_search(page):
+    page.locator(".tile").first.focus()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.type("a/b")
+    assert page.input_value("#find") == "a/b"
+
+
+def test_enter_in_the_search_does_not_leave_the_page(page):
+    page.fill("#find", "copy")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert page.input_value("#find") == "copy"
+
+
+def test_a_gallery_is_one_stop_with_arrows_inside(page, report):
+    cluster = largest(report)
+    place = f"#cluster-{cluster['number']}"
+    stops = page.eval_on_selector_all(
+        ".gallery",
+        "all => all.map(g => [...g.querySelectorAll('.tile')]"
+        ".filter(t => t.tabIndex === 0).length)",
+    )
+    assert set(stops) == {1}
+    page.locator(f"{place} .tile").first.focus()
+    for key, at in [("ArrowRight", 1), ("ArrowDown", 2), ("ArrowLeft", 1), ("End", 31)]:
+        page.keyboard.press(key)
+        assert focused(page) == str(cluster["items"][at])
+    page.keyboard.press("ArrowRight")  # there is none
+    assert focused(page) == str(cluster["items"][31])
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "more"
+    page.keyboard.press("Shift+Tab")
+    assert focused(page) == str(cluster["items"][31])
+    page.keyboard.press("Home")
+    assert focused(page) == str(cluster["items"][0])
+    page.keyboard.press("Enter")
+    assert viewer_name(page) == items_of(report)[cluster["items"][0]]["name"]
+
+
+def test_show_fewer_keeps_the_gallery_within_reach(page, report):
+    place = f"#cluster-{largest(report)['number']}"
+    more = page.locator(f"{place} .more")
+    more.click()
+    page.locator(f"{place} .tile").last.focus()
+    more.click()
+    stop = page.locator(f"{place} .tile[tabindex='0']")
+    assert stop.count() == 1
+    assert stop.is_visible()
+
+
+def test_the_skip_link_is_first(page):
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#clusters"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#clusters"
+
+
+# The map.
+
+
+def point_at(page, i):
+    page.locator("#plane").scroll_into_view_if_needed()
+    box = page.locator("#plane circle").nth(i).bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_the_map_by_pointer(page, report):
+    places = np.array([[item["x"], item["y"]] for item in items_of(report)])
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    for i in np.argsort(-apart.min(axis=1))[:3].tolist():
+        point_at(page, i)
+        item = items_of(report)[i]
+        assert page.text_content("#tip bdi") == item["name"]
+        assert f"Cluster {item['cluster']}," in page.text_content("#tip")
+        assert page.locator("#tip .thumb").is_visible()
+        tip, plane = (page.locator(s).bounding_box() for s in ("#tip", "#plane"))
+        assert tip["x"] >= plane["x"] - 1
+        assert tip["x"] + tip["width"] <= DESKTOP["width"]
+    page.mouse.down()
+    page.mouse.up()
+    assert viewer_name(page) == item["name"]
+    page.keyboard.press("Escape")
+    page.mouse.move(2, 2)
+    assert page.is_hidden("#tip")
+
+
+def test_the_map_by_keyboard(page, report):
+    page.locator("#plane").focus()
+    order = [
+        i
+        for c in sorted({item["cluster"] for item in items_of(report)})
+        for i, item in enumerate(items_of(report))
+        if item["cluster"] == c
+    ]
+    for key, at in [
+        ("ArrowRight", 0),
+        ("ArrowDown", 1),
+        ("ArrowLeft", 0),
+        ("ArrowUp", -1),
+    ]:
+        page.keyboard.press(key)
+        assert page.text_content("#tip bdi") == items_of(report)[order[at]]["name"]
+    page.keyboard.press("Enter")
+    assert page.is_visible("#viewer")
+    assert viewer_name(page) == items_of(report)[order[-1]]["name"]
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#viewer")
+    assert page.evaluate("document.activeElement.id") == "plane"
+    page.keyboard.press("Tab")
+    assert page.is_hidden("#tip")
+
+
+def test_the_map_of_samples_without_files(opened, summary, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(render(summary), encoding="utf-8")
+    page = opened(file)
+    page.locator("#plane").focus()
+    page.keyboard.press("ArrowRight")
+    name = page.text_content("#tip bdi")
+    page.keyboard.press("Enter")
+    assert page.is_visible("#viewer")
+    assert viewer_name(page) == name
+    assert page.is_hidden("#viewer-link")
+    assert page.is_hidden("#viewer-image")
+    assert page.is_visible("#viewer-thumb .thumb")
+
+
+def test_the_map_steps_through_what_was_found(page, report):
+    wanted = [i for i, item in enumerate(items_of(report)) if "copy" in item["name"]]
+    find(page, "copy")
+    page.locator("#plane").focus()
+    seen = []
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+        seen.append(page.text_content("#tip bdi"))
+    assert seen[3] == seen[0]
+    assert set(seen) == {items_of(report)[i]["name"] for i in wanted}
+
+
+# Light and dark, small and large.
+
+
+def luminance(page):
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(float(part) for part in colour[4:-1].split(",")[:3])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system_and_the_button(opened, scheme):
+    page = opened(color_scheme=scheme)
+    first = luminance(page)
+    assert (first > 600) == (scheme == "light")
+    other = "Dark" if scheme == "light" else "Light"
+    assert page.text_content("#theme") == other
+    page.click("#theme")
+    assert (luminance(page) > 600) == (scheme == "dark")
+    assert page.text_content("#theme") == scheme.capitalize()
+    page.click("#theme")
+    assert luminance(page) == first
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_nothing_scrolls_sideways(opened, width):
+    page = opened(viewport={"width": width, "height": 800})
+    page.locator(".skipped summary").click()
+    page.locator("footer summary").click()
+    inner = page.evaluate("document.documentElement.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= inner == width
+    page.locator(".tile").first.click()
+    box = page.locator("#viewer").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert page.evaluate(
+        "(v => v.scrollWidth <= v.clientWidth)(document.getElementById('viewer'))"
+    )
+
+
+@pytest.fixture(scope="session")
+def axe():
+    module = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
+    return module.Axe()
+
+
+def complaints(axe, page):
+    return [
+        (found["id"], [node["html"][:120] for node in found["nodes"][:3]])
+        for found in axe.run(page).response["violations"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_has_no_complaints(opened, axe, scheme, viewport):
+    page = opened(color_scheme=scheme, viewport=viewport)
+    page.locator(".skipped summary").click()
+    page.locator("footer summary").click()
+    assert complaints(axe, page) == []
+    page.locator(".tile").first.click()
+    page.wait_for_selector("#viewer-image:not([hidden])")
+    assert complaints(axe, page) == []
+
+
+def test_axe_has_no_complaints_about_what_comes_and_goes(page, axe):
+    page.locator("#plane").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.is_visible("#tip")
+    page.evaluate("document.querySelector('.more:not([hidden])').click()")
+    page.evaluate(
+        "document.getElementById('find').value = 'copy';"
+        "document.getElementById('find').dispatchEvent(new Event('input'))"
+    )
+    page.wait_for_function(
+        "() => document.getElementById('matches').textContent !== ''"
+    )
+    assert page.is_visible("#tip")
+    assert complaints(axe, page) == []
+    find(page, "no such name")
+    assert complaints(axe, page) == []
+
+
+def test_without_scripts_all_images_are_there(opened, report):
+    page = opened(java_script_enabled=False)
+    for cluster in report.summary["clusters"]:
+        thumbs = page.locator(f"#cluster-{cluster['number']} .thumb")
+        assert thumbs.count() == cluster["size"]
+        assert all(thumb.is_visible() for thumb in thumbs.all())
+    assert page.locator("#tools").is_hidden()
+    assert page.locator("#plane circle").count() == len(items_of(report))
