@@ -3,21 +3,22 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pages
+import typer
+
+from twofold.cli._app import app
 
 MARKER = "<!-- measured by benchmarks/help_text.py -->"
 
-COMMANDS = (
-    (),
-    ("cluster",),
-    ("predict",),
-    ("report",),
-    ("datasets",),
-    ("demo",),
-    ("reproduce",),
-    ("reproduce", "merge"),
-)
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of a command, then of those below it, in the order of its help."""
+    yield path
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, (*path, name))
 
 
 def help_of(command: tuple[str, ...]) -> str:
@@ -34,7 +35,7 @@ def help_of(command: tuple[str, ...]) -> str:
 
 def report() -> str:
     sections = []
-    for command in COMMANDS:
+    for command in commands(typer.main.get_command(app)):
         name = " ".join(("twofold", *command))
         call = f"$ {name} --help"
         sections.append(f"### {name}\n\n```console\n{call}\n{help_of(command)}\n```")

@@ -1,5 +1,7 @@
 """What tests of the report do and see in a browser."""
 
+from twofold.report import render
+
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
@@ -8,13 +10,53 @@ def items_of(report):
     return report.summary["items"]
 
 
-def find(page, text):
+def written(summary, folder):
+    """A page of such a summary."""
+    file = folder / "report.html"
+    file.write_text(render(summary), encoding="utf-8")
+    return file
+
+
+def find(page, text, count):
+    """Search, until the page says that so many images match."""
     page.fill("#find", text)
+    wait_for_matches(page, count)
+
+
+def clear(page):
+    """Search for nothing, until all images are back."""
+    page.fill("#find", "")
     page.wait_for_function(
-        "text => document.getElementById('matches').textContent !== '' || text === ''",
-        arg=text,
+        "() => document.querySelector('#matches').textContent === ''"
     )
-    page.wait_for_timeout(200)
+
+
+def wait_for_matches(page, count):
+    page.wait_for_function(
+        "start => document.querySelector('#matches').textContent.startsWith(start)",
+        arg=f"{count} of ",
+    )
+
+
+def wait_for_original(page, name):
+    page.wait_for_function(
+        "name => [...document.querySelectorAll('#viewer-image:not([hidden])')]"
+        ".some(image => image.alt === name)",
+        arg=name,
+    )
+
+
+def matching(report, text):
+    """The images of which the name has such a part."""
+    names = [item["name"] for item in items_of(report)]
+    return [i for i, name in enumerate(names) if text in name]
+
+
+def styled(page, selector, name):
+    """What a property is of the first such element, in the end."""
+    return page.eval_on_selector(
+        selector, "(found, name) => getComputedStyle(found)[name]", name
+    )
 
 
 def tiles(page, within):

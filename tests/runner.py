@@ -10,7 +10,8 @@ TESTS = Path(__file__).parent
 
 def environment(**variables):
     """That of the tests, with wide lines and the modules in tests/reproduce."""
-    own = {"PYTHONPATH": str(TESTS / "reproduce"), "COLUMNS": "200"}
+    path = [str(TESTS / "reproduce"), os.environ.get("PYTHONPATH", "")]
+    own = {"PYTHONPATH": os.pathsep.join(filter(None, path)), "COLUMNS": "200"}
     return {**os.environ, **own, **variables}
 
 

@@ -12,6 +12,7 @@ from twofold.workflow import cluster, read
 
 FILES = {
     "assignments.csv",
+    "duplicates.csv",
     "skipped.csv",
     "model.npz",
     "model.json",

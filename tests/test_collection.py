@@ -10,7 +10,13 @@ from PIL import Image
 from scipy.io import savemat
 
 from twofold import datasets
-from twofold.collection import Reading, kind_of, read_collection
+from twofold.collection import (
+    Reading,
+    folder_of,
+    kind_of,
+    name_of,
+    read_collection,
+)
 
 STACK = np.arange(120, dtype=np.float64).reshape(5, 24)
 CLASSES = np.array([7, 3, 3, 7, 9])
@@ -68,7 +74,7 @@ def test_a_folder_that_is_named_in_roundabout_ways(photos, monkeypatch):
 def test_one_image(photos):
     found = read_collection(photos / "a/2.png")
     assert found.paths == [photos / "a/2.png"]
-    assert found.title == "2.png"
+    assert found.title == "2"
     assert found.images.shape == (1, 8, 6)
 
 
@@ -76,8 +82,8 @@ def test_a_pattern(photos):
     pattern = str(photos / "*/[12].png")
     found = read_collection(pattern)
     assert [path.name for path in found.paths] == ["1.png", "2.png"]
-    assert found.title == pattern
-    with pytest.raises(FileNotFoundError, match="source must have files, got none"):
+    assert found.title == "photos"
+    with pytest.raises(FileNotFoundError, match="must have image files, got none"):
         read_collection(str(photos / "*.jpg"))
 
 
@@ -124,7 +130,7 @@ def test_labels_from_folders(photos):
 def test_names_that_are_no_utf_8(tmp_path):
     folder = tmp_path / os.fsdecode(b"f\xff")
     save(folder / "1.png").rename(folder / os.fsdecode(b"a\nb\xfe.png"))
-    found = read_collection(folder, labels="folders")
+    found = read_collection(folder)
     assert [os.fsencode(name) for name in found.names] == [
         os.fsencode(folder) + b"/a\nb\xfe.png"
     ]
@@ -132,7 +138,7 @@ def test_names_that_are_no_utf_8(tmp_path):
 
 
 def test_folders_without_images(tmp_path):
-    with pytest.raises(FileNotFoundError, match="source must have files"):
+    with pytest.raises(FileNotFoundError, match="source must have image files"):
         read_collection(tmp_path)
     (tmp_path / "a.txt.png").write_text("text")
     with pytest.raises(ValueError, match=r"must have readable images, .*a.txt.png"):
@@ -296,3 +302,41 @@ def test_names_of_nothing_say_what_could_be_named(tmp_path, monkeypatch, source)
     for function in (kind_of, read_collection):
         with pytest.raises(FileNotFoundError, match=r"expected a folder, .* digits"):
             function(source)
+
+
+def test_many_files(photos):
+    paths = [photos / "a/2.png", save(photos / "b/9.png")]
+    found = read_collection([str(path) for path in paths], labels="folders")
+    assert found.paths == paths
+    assert found.title == photos.name
+    assert found.target_names == ["a", "b"]
+
+
+@pytest.mark.parametrize("other", ["a", "x.npy", "none.png"])
+def test_many_inputs_must_be_image_files(photos, other):
+    np.save(photos / "x.npy", np.ones((3, 2)))
+    with pytest.raises(ValueError, match=f"{other}: of many inputs each must be"):
+        read_collection([photos / "a/2.png", photos / other])
+
+
+def test_one_folder_makes_no_classes(photos):
+    with pytest.raises(ValueError, match=r"more than one folder, and all are in '.'"):
+        read_collection(photos / "a", labels="folders")
+
+
+@pytest.mark.parametrize(
+    ("source", "folder", "name"),
+    [
+        ("photos", "photos", "photos"),
+        ("photos/*/*.png", "photos", "photos"),
+        ("photos/a/[12].png", "photos/a", "a"),
+        ("photos/a/2.png", "photos/a", "2"),
+        ("x.npy", ".", "x"),
+        ("digits", ".", "digits"),
+    ],
+)
+def test_folders_and_names(photos, monkeypatch, source, folder, name):
+    monkeypatch.chdir(photos.parent)
+    np.save("x.npy", np.ones((3, 2)))
+    assert folder_of(source) == Path(folder)
+    assert name_of(source) == name

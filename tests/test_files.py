@@ -274,14 +274,14 @@ def test_a_file_that_was_never_written_is_an_error(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_file_behind_a_link(tmp_path):
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "disk/real.csv").write_text("old")
-    (tmp_path / "a.csv").symlink_to(tmp_path / "disk/real.csv")
+def test_a_link_is_not_followed(tmp_path):
+    """Of a stranger's folder it could lead to any file of the user."""
+    (tmp_path / "mine.rc").write_text("mine")
+    (tmp_path / "a.csv").symlink_to(tmp_path / "mine.rc")
     with staged_file(tmp_path / "a.csv") as partial:
         partial.write_text("new")
-    assert (tmp_path / "a.csv").is_symlink()
-    assert (tmp_path / "disk/real.csv").read_text() == "new"
+    assert (tmp_path / "mine.rc").read_text() == "mine"
+    assert (tmp_path / "a.csv").read_text() == "new"
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])

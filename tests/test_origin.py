@@ -147,7 +147,7 @@ def test_new_samples_are_read_as_the_trained_ones_were(
     images, origin, shape, size, color
 ):
     model = TSNMF(3, sample_shape=shape, random_state=0).fit(images.reshape(60, -1))
-    expected = Reading(size, color, "crop", "fea", shape, "F")
+    expected = Reading(size, color, "crop", "fea", None, "F")
     assert origin.reading(model) == expected
     assert origin.reading(model, "other").key == "other"
 

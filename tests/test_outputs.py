@@ -54,6 +54,8 @@ def earlier_run(folder, without=()):
             (folder / name).mkdir()
         elif name not in without:
             (folder / name).write_text("old")
+    if "model.json" not in without:
+        (folder / "model.json").write_text('{"format": "twofold model"}')
     return folder
 
 
@@ -81,6 +83,50 @@ def test_surplus_files_are_never_removed(tmp_path, force, name):
     (folder / name).write_text("the user's")
     with pytest.raises(FileExistsError):
         check_folder(folder, force=force)
+
+
+def test_a_model_of_something_else_is_not_replaced(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    (folder / "model.json").write_text('{"model": "mine"}')
+    with pytest.raises(FileExistsError, match=r"has no model.json of twofold"):
+        check_folder(folder, force=True)
+
+
+def test_sorted_files_may_go_and_no_others(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    inside = folder / "clusters" / "0"
+    inside.mkdir()
+    (tmp_path / "a.png").write_text("one")
+    placed = sort_files(inside.parent, [tmp_path / "a.png"], np.array([0]), "copy")
+    save_csv(folder / "sorted.csv", ("path", "file"), placed)
+    check_folder(folder, force=True)
+    (inside / "thesis.txt").write_text("the user's")
+    with pytest.raises(FileExistsError, match=r"has clusters/0/thesis.txt: "):
+        check_folder(folder, force=True)
+
+
+def test_what_a_killed_run_left_does_not_matter(tmp_path):
+    folder = earlier_run(tmp_path / "out")
+    (folder / ".report.html.partial-x").mkdir()
+    check_folder(folder, force=True)
+
+
+@pytest.mark.parametrize("name", ["file/out", "n" * 250])
+def test_what_cannot_be_written_is_said_early(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"cannot be written: .*; name another folder"):
+        check_folder(tmp_path / name, force=False)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_names_that_are_as_long_as_can_be(tmp_path):
+    for folder in "abc":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{'é' * 125}x.png").write_text(folder)
+    paths = sorted(tmp_path.glob("*/*.png"))
+    sort_files(tmp_path / "clusters", paths, np.zeros(3, int), "copy")
+    found = sorted(path.read_text() for path in (tmp_path / "clusters/0").iterdir())
+    assert found == ["a", "b", "c"]
 
 
 def test_what_file_managers_leave_behind_does_not_matter(tmp_path):

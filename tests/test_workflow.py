@@ -216,7 +216,7 @@ def test_the_input_stays_as_it_is(tmp_path, sort):
     source = make_images(tmp_path / "photos")
     before = snapshot(source)
     _, collection, model = run(source, tmp_path / "out", sort=sort)
-    assert set(os.listdir(tmp_path / "out")) == FILES | {"clusters"}
+    assert set(os.listdir(tmp_path / "out")) == FILES | {"clusters", "sorted.csv"}
     for path, label in zip(collection.paths, model.labels_, strict=True):
         sorted_file = tmp_path / f"out/clusters/{label}" / path.name
         assert sorted_file.is_symlink() == (sort == "link")
@@ -274,11 +274,12 @@ def test_the_steps(photos, tmp_path):
     told = [step.facts["objective"] for step in fitting[1:]]
     np.testing.assert_allclose(told, model.objective_history_)
     writing = steps[len(fitting) :]
-    assert [step.done for step in writing] == list(range(6))
-    assert {step.total for step in writing} == {5}
+    assert [step.done for step in writing] == list(range(7))
+    assert {step.total for step in writing} == {6}
     named = [step.facts["file"] for step in writing[:-1]]
     assert named == [
         "assignments.csv",
+        "duplicates.csv",
         "model.npz",
         "clusters",
         "report.json",
@@ -349,8 +350,9 @@ def test_a_file_that_vanishes_before_it_is_sorted(tmp_path):
     source = make_images(tmp_path / "photos")
     collection = read(source)
     collection.paths[9].unlink()
-    with pytest.raises(FileNotFoundError):
-        cluster(collection, TSNMF(3, random_state=0), tmp_path / "out", sort="copy")
+    out = tmp_path / "out"
+    with pytest.raises(OSError, match=r"could not be written: No such file .*photos"):
+        cluster(collection, TSNMF(3, random_state=0), out, sort="copy")
     assert os.listdir(tmp_path) == ["photos"]
 
 

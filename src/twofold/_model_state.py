@@ -130,10 +130,14 @@ def read_facts(found: Any) -> Facts:
     return facts
 
 
-def read_parameters(found: Any) -> dict[str, Any]:
-    """Parameters from JSON, validated."""
-    names = TSNMF().get_params()
-    check_fields(found, dict.fromkeys(names, ("", lambda _: True)), "parameters")
+def read_parameters(found: dict[str, Any]) -> dict[str, Any]:
+    """Parameters from JSON, validated.
+
+    Those that are not there, which a later version has brought, are at their defaults.
+    """
+    defaults = TSNMF().get_params()
+    found = defaults | found
+    check_fields(found, dict.fromkeys(defaults, ("", lambda _: True)), "parameters")
     if not isinstance(found["init"], str | None):
         raise ValueError(f"init must be a string, got {reprlib.repr(found['init'])}")
     parameters: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """Known arrays from an .npz file that anybody may have written."""
 
 import math
+import os
 import reprlib
 import zipfile
 from collections import Counter
@@ -13,6 +14,21 @@ from twofold._model_table import Wanted, check_layout
 
 _LARGEST_HEADER = 256
 """Characters of an array's header, which NumPy hands to Python's own parser."""
+
+_LARGEST_OVERHEAD = 1024
+"""Bytes that a member takes besides its numbers: its header, and twice its name."""
+
+
+def check_size(file: BufferedReader, wanted: dict[str, Wanted]) -> None:
+    """Refuse a file that is larger than the arrays that are wanted, without reading."""
+    largest = sum(
+        math.prod(shape) * max(np.dtype(dtype).itemsize for dtype in dtypes)
+        + _LARGEST_OVERHEAD
+        for shape, dtypes, *_ in wanted.values()
+    )
+    size = os.fstat(file.fileno()).st_size
+    if size > largest:
+        raise ValueError(f"must be of at most {largest:,} bytes, got {size:,}")
 
 
 def read_npz(file: BufferedReader, wanted: dict[str, Wanted]) -> dict[str, np.ndarray]:

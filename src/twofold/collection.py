@@ -1,7 +1,8 @@
 """What a user may name: a folder of images, a pattern, an array file, a data set."""
 
 import glob
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from twofold import datasets, io
 from twofold.io._arrays import READERS
+
+Source = str | Path | Sequence[str | Path]
+"""A folder, a pattern, an array file, a data set, one image file or many."""
 
 Count = Callable[[int, int], None]
 """Called with how many of how many files have been read."""
@@ -86,7 +90,7 @@ class Collection:
 
 
 def read_collection(
-    source: str | Path,
+    source: Source,
     reading: Reading | None = None,
     *,
     labels: str | None = None,
@@ -97,10 +101,10 @@ def read_collection(
 
     Parameters
     ----------
-    source : str or Path
+    source : str, Path or sequence of them
         A folder of images or one image, a glob pattern, an array file (.mat, .npy,
-        .npz, .csv, .tsv, .txt or .data), or the name of a data set. What exists as a
-        path is not taken for a name.
+        .npz, .csv, .tsv, .txt or .data), or the name of a data set; or image files.
+        What exists as a path is not taken for a name.
     reading : Reading or None
         How; None chooses everything. What is for another kind of source is ignored.
     labels : str or None
@@ -116,15 +120,24 @@ def read_collection(
     """
     reading = reading or Reading()
     kind = kind_of(source)
+    if kind == "images":
+        return _from_images(source, reading, labels, thumbnails, progress)
+    assert isinstance(source, str | Path)
     if kind == "array":
         return _from_array_file(Path(source), reading, labels)
-    if kind == "images":
-        return _from_images(Path(source), reading, labels, thumbnails, progress)
     return _from_data_set(str(source), labels)
 
 
-def kind_of(source: str | Path) -> str:
+def kind_of(source: Source) -> str:
     """Whether ``source`` names "images", an "array" or a "data set"."""
+    if not isinstance(source, str | Path):
+        for path in map(Path, source):
+            if path.is_dir() or path.suffix.lower() in READERS or not path.exists():
+                raise ValueError(
+                    f"{path}: of many inputs each must be an image file; name one "
+                    "folder, pattern or array file alone"
+                )
+        return "images"
     path = Path(source)
     if path.is_file() and path.suffix.lower() in READERS:
         return "array"
@@ -138,8 +151,27 @@ def kind_of(source: str | Path) -> str:
     )
 
 
+def folder_of(source: Source) -> Path:
+    """The folder that all of ``source`` is in, or that it is."""
+    if not isinstance(source, str | Path):
+        folders = [Path(path).absolute().parent for path in source]
+        return Path(os.path.commonpath(folders))
+    path = Path(source)
+    while not path.is_dir() and path != path.parent:  # of a pattern, its fixed part
+        path = path.parent
+    return path
+
+
+def name_of(source: Source) -> str:
+    """A short name for people, and for a folder of results."""
+    if isinstance(source, str | Path) and not glob.has_magic(str(source)):
+        path = Path(source)
+        return path.stem if path.is_file() else path.resolve().name or "images"
+    return folder_of(source).resolve().name or "images"
+
+
 def _from_images(
-    source: Path,
+    source: Source,
     reading: Reading,
     labels: str | None,
     thumbnails: bool,
@@ -156,9 +188,14 @@ def _from_images(
         thumbnails=THUMBNAIL if thumbnails else None,
         progress=progress or False,
     )
+    if labels and len(found.target_names) == 1:
+        raise ValueError(
+            f"labels={labels!r} needs images in more than one folder, and all are in "
+            f"{found.target_names[0]!r}"
+        )
     height, width, *channels = found.images.shape[1:]
     return Collection(
-        title=source.resolve().name if source.exists() else str(source),
+        title=name_of(source),
         images=found.images,
         names=[str(path) for path in found.paths],
         paths=found.paths,

@@ -7,10 +7,8 @@ accidents but no ill will: all that is read is checked as if it were a stranger'
 
 import hashlib
 import json
-import math
 import os
 import reprlib
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,6 +21,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import twofold
+from twofold._files import staged_file
+from twofold._json import read_json
 from twofold._model_state import (
     arrays_of,
     check_parameters,
@@ -39,7 +39,7 @@ from twofold._model_table import (
     check_values,
     table,
 )
-from twofold._safe_npz import read_npz
+from twofold._safe_npz import check_size, read_npz
 from twofold.tsnmf import TSNMF
 
 __all__ = ["load_model", "save_model"]
@@ -74,7 +74,9 @@ def save_model(
     """Write a fitted model to ``model.npz`` and ``model.json``.
 
     Both are written under other names first, so that neither is ever there in part.
-    PyTorch's tensors are written as NumPy's arrays.
+    They do not get their names in one step, though: two processes must not save to
+    one folder at the same time, and one that is killed between the two leaves files
+    that ``load_model`` refuses. PyTorch's tensors are written as NumPy's arrays.
 
     Parameters
     ----------
@@ -138,6 +140,7 @@ def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
         facts = read_facts(record["fit"])
     with _open(folder / _ARRAYS) as file, _speaking_of(folder / _ARRAYS):
         wanted = table(facts, with_init=parameters["init"] is None)
+        check_size(file, wanted)  # the digest takes reading all of it
         if hashlib.file_digest(file, "sha256").hexdigest() != record["sha256"]:
             raise ValueError(
                 f"must be the file that was written with {_RECORD}, got another or a "
@@ -184,30 +187,19 @@ def _write(
     folder: Path, arrays: dict[str, np.ndarray], record: dict[str, Any]
 ) -> tuple[Path, Path]:
     """Both files, model.json last, so that it never speaks of what is not there."""
-    mark = uuid.uuid4().hex
-    partial = [folder / f".{mark}-{name}" for name in (_ARRAYS, _RECORD)]
+    paths = folder / _ARRAYS, folder / _RECORD
     head = {"format": _FORMAT, "version": _VERSION, "twofold": twofold.__version__}
-    try:
-        with partial[0].open("xb+") as file:
+    # The inner one gets its name first.
+    with staged_file(paths[1]) as new_record, staged_file(paths[0]) as new_arrays:
+        with new_arrays.open("wb+") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
-            _settle(file)
             file.seek(0)
             head["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
-        with partial[1].open("xb") as file:
+        with new_record.open("wb") as file:
             file.write(_to_json(head | record))
-            _settle(file)
-        for path, name in zip(partial, (_ARRAYS, _RECORD), strict=True):
-            os.replace(path, folder / name)
-    finally:
-        for path in partial:
-            path.unlink(missing_ok=True)
-    return folder / _ARRAYS, folder / _RECORD
-
-
-def _settle(file: IO[bytes]) -> None:
-    """Wait for the disk, lest a file gets its name before its content."""
-    file.flush()
-    os.fsync(file.fileno())
+            file.flush()
+            os.fsync(file.fileno())  # a full disk shows before either has its name
+    return paths
 
 
 # Reading
@@ -234,13 +226,7 @@ def _open(path: Path) -> BufferedReader:
 
 def _read_record(file: IO[bytes]) -> dict[str, Any]:
     """All that model.json holds, parameters and facts yet unchecked."""
-    text = file.read(_LARGEST_RECORD + 1)
-    if len(text) > _LARGEST_RECORD:
-        raise ValueError(f"must be of at most {_LARGEST_RECORD:,} bytes, got more")
-    try:
-        record = json.loads(text, parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"must be JSON, got what is not ({error})") from error
+    record = read_json(file, _LARGEST_RECORD)
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise ValueError(f"must be a {_FORMAT}, got JSON of another kind")
     version = record.get("version")
@@ -252,10 +238,3 @@ def _read_record(file: IO[bytes]) -> dict[str, Any]:
         )
     check_fields(record, _FIELDS, "it")
     return record
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if not math.isfinite(value):
-        raise ValueError(f"{number[:20]} is not finite")
-    return value

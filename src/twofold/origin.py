@@ -81,7 +81,6 @@ class Origin:
             color=len(shape) == 3,
             fit=self.fit,
             key=key or self.key,
-            sample_shape=shape,
             order=self.order,
         )
 

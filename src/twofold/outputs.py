@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from twofold._files import PARTIAL, check_room
 from twofold.results import Assignments
 
 COLUMNS = (
@@ -23,7 +24,9 @@ COLUMNS = (
 SORTED = "clusters"
 FILES = (
     "assignments.csv",
+    "duplicates.csv",
     "skipped.csv",
+    "sorted.csv",
     "model.npz",
     "model.json",
     "report.json",
@@ -35,33 +38,74 @@ FILES = (
 _LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 """What systems leave in any folder that they show."""
 
+_LONGEST_NAME = 255
+"""Bytes of a file name."""
+
 
 def check_folder(folder: Path, *, force: bool) -> None:
-    """Raise a FileExistsError unless results may be written to ``folder``.
+    """Raise an OSError unless results can and may be written to ``folder``.
 
-    What is there is replaced with ``force`` alone, and if an earlier run wrote it.
+    What is there is replaced with ``force`` alone, and if an earlier run wrote it all.
     """
-    if not folder.exists():
-        return
+    if folder.exists():
+        _check_replaceable(folder, force)
+    try:
+        check_room(folder)
+    except OSError as error:
+        raise OSError(
+            f"{folder} cannot be written: {error.strerror}; name another folder"
+        ) from error
+
+
+def _check_replaceable(folder: Path, force: bool) -> None:
     if not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name another folder with --out")
     if Path.cwd().is_relative_to(folder.resolve()):
         raise FileExistsError(
             f"{folder} is the folder that you are in; name another with --out"
         )
-    there = sorted(path.name for path in folder.iterdir())
-    if there and not force:
+    empty = not any(folder.iterdir())
+    if not empty and not force:
         raise FileExistsError(
             f"{folder} is there already and not empty; name another folder with --out, "
             "or replace an earlier run with --force"
         )
-    strange = [name for name in there if name not in (*FILES, *_LITTER)]
-    if strange or (there and "model.json" not in there):
-        what = f"has {strange[0]}" if strange else "has no model.json"
+    strange = None if empty else next(_strange(folder), None)
+    if strange:
         raise FileExistsError(
-            f"{folder} {what}: twofold did not write it so and does not replace it; "
-            "name another folder with --out"
+            f"{folder} has {strange}: twofold did not write it so and does not replace "
+            "it; name another folder with --out"
         )
+
+
+def _strange(folder: Path) -> Iterator[str]:
+    """What makes a folder differ from one that a run has written."""
+    record = folder / "model.json"
+    if not record.is_file() or b'"twofold model"' not in _head(record):
+        yield "no model.json of twofold"
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*FILES, *_LITTER) and PARTIAL not in path.name:
+            yield path.name
+    listed = _sorted_names(folder)
+    for path in sorted((folder / SORTED).rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and name not in listed and path.name not in _LITTER:
+            yield name
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
+
+
+def _sorted_names(folder: Path) -> set[str]:
+    """The files that an earlier run has put into folders."""
+    path = folder / "sorted.csv"
+    if not path.is_file():
+        return set()
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return {row.get("file") or "" for row in csv.DictReader(file)}
 
 
 def check_apart(sources: Iterable[Path], folder: Path) -> None:
@@ -144,7 +188,7 @@ def save_json(path: Path, content: dict[str, Any]) -> None:
 
 def sort_files(
     folder: Path, paths: Sequence[Path], clusters: np.ndarray, how: str
-) -> None:
+) -> list[tuple[str, str]]:
     """Put image files into a folder per cluster.
 
     Parameters
@@ -155,9 +199,15 @@ def sort_files(
     clusters : int array of shape (n,)
     how : {"copy", "link"}
         Whether they are copied, or linked to where they are.
+
+    Returns
+    -------
+    list of (str, str)
+        Each file, and the name that it got, seen from beside ``folder``.
     """
     digits = len(str(clusters.max()))
     counts: dict[Path, int] = {}
+    placed = []
     for path, cluster in zip(paths, clusters.tolist(), strict=True):
         inside = folder / f"{cluster:0{digits}}"
         inside.mkdir(parents=True, exist_ok=True)
@@ -166,6 +216,8 @@ def sort_files(
             shutil.copy2(path, target)
         else:
             os.symlink(path.absolute(), target)
+        placed.append((str(path), target.relative_to(folder.parent).as_posix()))
+    return placed
 
 
 def _free_name(path: Path, counts: dict[Path, int]) -> Path:
@@ -177,7 +229,10 @@ def _free_name(path: Path, counts: dict[Path, int]) -> Path:
     name, count = path, counts.get(path, 1)
     while os.path.lexists(name):
         count += 1
-        name = path.with_name(f"{path.stem}-{count}{path.suffix}")
+        ending = f"-{count}{path.suffix}"
+        room = _LONGEST_NAME - len(os.fsencode(ending))
+        stem = os.fsencode(path.stem)[:room].decode("utf-8", "ignore")
+        name = path.with_name(stem + ending)
     counts[path] = count
     return name
 

@@ -22,7 +22,8 @@ class Assignments:
     Attributes
     ----------
     coefficients : ndarray of shape (n, k)
-        As from ``transform``, or ``coefficients_`` for the training samples.
+        As from ``transform``, or ``coefficients_`` for the training samples, of
+        which identical ones share their mean.
     clusters : ndarray of shape (n,)
         As from ``predict``, or ``labels_``.
     confidence : ndarray of shape (n,)
@@ -40,8 +41,18 @@ class Assignments:
 
 def assign_trained(model: TSNMF, X: Any) -> Assignments:
     """The assignments of the samples X that ``model`` was fitted to."""
-    coefficients, clusters = to_numpy(model.coefficients_), to_numpy(model.labels_)
-    return _assignments(model, X, coefficients, clusters)
+    coefficients = _shared(to_numpy(model.coefficients_), to_numpy(X))
+    return _assignments(model, X, coefficients, to_numpy(model.labels_))
+
+
+def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """The rows, those of identical samples being their mean.
+
+    A fit that has stopped may have left them apart.
+    """
+    first: dict[bytes, int] = {}
+    group = [first.setdefault(sample.tobytes(), len(first)) for sample in samples]
+    return rows if len(first) == len(rows) else mean_rows(rows, np.array(group))[group]
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:

@@ -1,14 +1,17 @@
 """From a collection to a folder of results."""
 
-import json
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from twofold._files import staged_file, staged_folder
+from twofold._json import read_json
 from twofold._progress import each_iteration
-from twofold.collection import Collection, Reading, kind_of, read_collection
+from twofold.collection import Collection, Reading, Source, kind_of, read_collection
+from twofold.io._arrays import unflatten
 from twofold.model_files import load_model, save_model
 from twofold.origin import Origin
 from twofold.outputs import (
@@ -21,7 +24,7 @@ from twofold.outputs import (
     save_json,
     sort_files,
 )
-from twofold.report import render, summarize
+from twofold.report import near_duplicates, render, summarize
 from twofold.results import (
     Assignments,
     assign_new,
@@ -53,13 +56,16 @@ class Step:
 
 Tell = Callable[[Step], None]
 
+_LARGEST_REPORT = 256 * 2**20
+"""Bytes of a report.json, which is parsed as a whole."""
+
 
 def nobody(step: Step) -> None:
     """For whom the steps do not matter."""
 
 
 def read(
-    source: str | Path,
+    source: Source,
     reading: Reading | None = None,
     *,
     labels: str | None = None,
@@ -78,7 +84,7 @@ def read(
 def cluster(
     collection: Collection,
     model: TSNMF,
-    folder: Path,
+    folder: str | Path,
     *,
     sort: str | None = None,
     force: bool = False,
@@ -91,7 +97,7 @@ def cluster(
     collection : Collection
     model : TSNMF
         Is fitted.
-    folder : Path
+    folder : str or Path
         Where to: it appears when everything in it is written.
     sort : {"copy", "link"} or None, default=None
         Whether the image files are copied, or linked to, in a folder per cluster.
@@ -105,8 +111,11 @@ def cluster(
     Path
         Of the report.
     """
-    check_folder(folder, force=force)
+    folder = Path(folder)
     check_apart(collection.paths, folder)
+    check_folder(folder, force=force)
+    if sort not in (None, "copy", "link"):
+        raise ValueError(f"sort must be 'copy', 'link' or None, got {sort!r}")
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
 
@@ -116,14 +125,28 @@ def cluster(
     tell(Step("fitting", 0, model.max_iter))
     with each_iteration(told):
         model.fit(collection.images)
-    total = 4 + bool(sort)
-    with staged_folder(folder, replace=force) as new:
+    total = 5 + bool(sort)
+    with _writing_to(folder), staged_folder(folder, replace=force) as new:
         files = _written(collection, model, folder, new, sort)
         for done, file in enumerate(files):
             tell(Step("writing", done, total, {"file": file}))
         check_folder(folder, force=force)
         tell(Step("writing", total, total))
     return folder / "report.html"
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """Let the system's errors say what could not be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # one of ours, which says it
+            raise
+        what = f" ({error.filename})" if error.filename else ""
+        raise OSError(
+            f"{folder} could not be written: {error.strerror}{what}; nothing was kept"
+        ) from error
 
 
 def _written(
@@ -137,20 +160,25 @@ def _written(
     rows = assignment_rows(collection.names, found, origin.nearest(model, found))
     save_csv(new / "assignments.csv", COLUMNS, rows)
     save_csv(new / "skipped.csv", ("path", "reason"), collection.skipped)
+    yield "duplicates.csv"
+    groups = near_duplicates(collection.images)
+    lines = [(g, collection.names[i]) for g, group in enumerate(groups) for i in group]
+    save_csv(new / "duplicates.csv", ("group", "path"), lines)
     yield "model.npz"
     save_model(model, new, about=origin.as_dict())
     if sort:
         yield SORTED
-        sort_files(new / SORTED, collection.paths, found.clusters, sort)
+        placed = sort_files(new / SORTED, collection.paths, found.clusters, sort)
+        save_csv(new / "sorted.csv", ("path", "file"), placed)
     yield "report.json"
-    summary = summarize(collection, model, found, typical, folder)
+    summary = summarize(collection, model, found, typical, groups, folder)
     save_json(new / "report.json", summary)
     yield "report.html"
     (new / "report.html").write_text(render(summary), encoding="utf-8")
 
 
 def predict(
-    path: Path, source: str | Path, *, key: str | None = None
+    path: Path, source: Source, *, key: str | None = None
 ) -> tuple[Collection, Assignments, list[str]]:
     """Place new samples among the clusters of a saved model.
 
@@ -158,7 +186,7 @@ def predict(
     ----------
     path : Path
         A folder of results, or the model file in it.
-    source : str or Path
+    source : str, Path or sequence of them
         As for ``read_collection``; read as the samples of the model were.
     key : str or None, default=None
         The array in an array file, where it has another name there.
@@ -172,15 +200,23 @@ def predict(
     """
     model, about = load_model(path)
     origin = Origin.from_dict(about, model)
-    shape = model.sample_shape_
-    if len(shape) == 1 and kind_of(source) == "images":
+    wanted = model.sample_shape_
+    if len(wanted) == 1 and kind_of(source) == "images":
         raise ValueError(
-            f"the model in {path} takes vectors of {shape[0]} entries, not images; "
+            f"the model in {path} takes vectors of {wanted[0]} entries, not images; "
             "name an array file"
         )
     collection = read_collection(source, origin.reading(model, key))
-    found = assign_new(model, collection.images)
-    return collection, found, origin.nearest(model, found)
+    images = collection.images
+    if images.ndim == 2 and images.shape[1] == math.prod(wanted):
+        images = unflatten(images, wanted, origin.order)
+    if images.shape[1:] != wanted:
+        needed, came = (" x ".join(map(str, s)) for s in (wanted, images.shape[1:]))
+        raise ValueError(
+            f"samples of {source} must be {needed} for the model in {path}, got {came}"
+        )
+    found = assign_new(model, images)
+    return replace(collection, images=images), found, origin.nearest(model, found)
 
 
 def rewrite_report(folder: Path) -> Path:
@@ -191,13 +227,12 @@ def rewrite_report(folder: Path) -> Path:
             f"{folder} has no report.json; name a folder that twofold cluster wrote"
         )
     try:
-        text = render(json.loads(source.read_bytes(), parse_constant=_refuse))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{source}: {error}") from error
-    with staged_file(page) as partial:
+        with source.open("rb") as file:
+            text = render(read_json(file, _LARGEST_REPORT))
+    except ValueError as error:
+        raise ValueError(
+            f"{source}: {error}; make it again with twofold cluster"
+        ) from error
+    with _writing_to(page), staged_file(page) as partial:
         partial.write_text(text, encoding="utf-8")
     return page
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"it has {constant} for a number")

@@ -21,6 +21,7 @@ from twofold.model_files import load_model
 NAMES = ("<script>alert(1)<", "a b", "line\nbreak", "数字", "=1+1", "'\"")
 FILES = {
     "assignments.csv",
+    "duplicates.csv",
     "skipped.csv",
     "model.npz",
     "model.json",
@@ -258,8 +259,17 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
         (["cluster", "nowhere", "-k", "3"], 1, "nowhere: expected a folder"),
         (["cluster", "empty", "-k", "3"], 1, "got none in 'empty'"),
         (["cluster", "broken", "-k", "3"], 1, "none of them is one"),
-        (["cluster", "photos", "-k", "99"], 1, "n_clusters=99 must be at most"),
-        (["cluster", "photos", "-k", "3", "--out", "photos"], 1, "not empty"),
+        (["cluster", "photos", "-k", "99"], 1, "-k 99 must be at most the 60 samples"),
+        (["cluster", "photos", "-k", "3", "--out", "photos"], 1, "not hold the input"),
+        (["cluster", "photos", "-k", "3", "--out", "broken"], 1, "not empty"),
+        (["cluster", "photos/*/*", "-k", "3", "--out", "photos/o"], 1, "outside of"),
+        (["cluster", "photos", "file", "-k", "3"], 1, "each must be an image file"),
+        (["cluster", "photos", "-k", "3", "--out", "file/x"], 1, "cannot be written"),
+        (["cluster", "photos", "-k", "3", "-q", "--json"], 2, "choose one of"),
+        (["cluster", "photos/0", "-k", "3", "--labels", "folders"], 1, "one folder"),
+        (["cluster", "photos", "-k", "3", "--size", "99999"], 2, "up to 10000"),
+        (["predict", "photos", "photos", "--out", "no/a.csv"], 1, "no folder no"),
+        (["predict", "x", "nan.npy", "--out", "nan.npy", "--force"], 1, "not be in"),
         (["cluster", "photos", "-k", "3", "--out", "photos/out"], 1, "outside of"),
         (["cluster", "photos", "-k", "3", "--out", "file"], 1, "file is a file"),
         (["cluster", "photos", "-k", "3", "--labels", "gnd"], 1, "'folders'"),
@@ -343,3 +353,25 @@ def test_datasets_says_what_is_here_and_how_to_get_the_rest(tmp_path):
     assert "downloaded when it is first asked for" in lines["yale"]
     assert "ask its authors at https://" in lines["jaffe"]
     assert "digits.csv.gz" in lines["digits"]
+
+
+def test_what_the_shell_expands_is_taken_too(place, tmp_path):
+    files = sorted((place / "photos" / "4").iterdir())
+    run = twofold("cluster", *files, "-k", "2", "--json", folder=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout.splitlines()[-1])["images"] == 20
+    assert [path.name for path in tmp_path.iterdir()] == ["4-clusters"]
+
+
+def test_debug_is_taken_anywhere(here):
+    with pytest.raises(FileNotFoundError, match="expected a folder"):
+        here("cluster", "nowhere", "-k", "3", "--debug")
+
+
+def test_names_that_the_output_cannot_show(place, tmp_path):
+    (tmp_path / "写真").symlink_to(place / "photos")
+    run = twofold(
+        "cluster", "写真", "-k", "3", folder=tmp_path, PYTHONIOENCODING="cp1252"
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1].startswith("Report: ")

@@ -315,7 +315,7 @@ def test_an_error_stops_what_has_not_begun(folder, monkeypatch):
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(FileNotFoundError, match="source must have files, got none"):
+    with pytest.raises(FileNotFoundError, match="must have image files, got none"):
         read_images(tmp_path, 4)
     with pytest.raises(FileNotFoundError, match=r"source must be a folder.*which does"):
         read_images(tmp_path / "none", 4)

@@ -18,7 +18,7 @@ from PIL import Image
 
 from twofold import TSNMF, workflow
 from twofold.collection import Collection
-from twofold.report import summarize
+from twofold.report import near_duplicates, summarize
 from twofold.results import assign_trained, typicality
 
 ODD_NAMES = (
@@ -101,7 +101,8 @@ def arrays(images, model) -> SimpleNamespace:
 def summary_text(arrays) -> str:
     """Its summary as JSON."""
     parts = arrays.collection, arrays.model, arrays.found, arrays.typical
-    return json.dumps(summarize(*parts, Path("out")), allow_nan=False)
+    groups = near_duplicates(arrays.collection.images)
+    return json.dumps(summarize(*parts, groups, Path("out")), allow_nan=False)
 
 
 @pytest.fixture

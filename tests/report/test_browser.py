@@ -1,29 +1,40 @@
 """The page in a real browser, opened from disk with the network refused."""
 
 import io
+import os
 import shutil
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from browsing import (
     PHONE,
     articles,
+    clear,
     find,
     focused,
     items_of,
     largest,
+    matching,
+    styled,
     tiles,
     viewer_name,
+    wait_for_original,
+    written,
 )
 from PIL import Image
+
+OUTLIERS, DUPLICATES = (
+    f"section[aria-labelledby={name}]" for name in ("outliers", "duplicates")
+)
 
 # Finding and sorting.
 
 
 def test_find_narrows_galleries_map_and_count(page, report):
-    wanted = [i for i, item in enumerate(items_of(report)) if "copy" in item["name"]]
+    wanted = matching(report, "copy")
     assert len(wanted) == 3
-    find(page, "COPY ")
+    find(page, "COPY ", 3)
     shown = [i for n in articles(page) for i in tiles(page, f"#cluster-{n}")]
     assert sorted(shown) == wanted
     assert set(tiles(page, "main")) == set(wanted)
@@ -36,10 +47,7 @@ def test_find_narrows_galleries_map_and_count(page, report):
     assert page.is_hidden("#nothing")
     visible = page.locator(".cluster:visible")
     assert visible.count() == len({items_of(report)[i]["cluster"] for i in wanted})
-    find(page, "")
-    page.wait_for_function(
-        "() => document.getElementById('matches').textContent === ''"
-    )
+    clear(page)
     assert page.locator(".cluster:visible").count() == 3
     assert page.locator("#plane circle.faded").count() == 0
 
@@ -48,30 +56,73 @@ def test_a_match_that_was_clipped_is_shown(page, report):
     last = largest(report)["items"][-1]
     place = f"#cluster-{largest(report)['number']}"
     assert last not in tiles(page, place)
-    find(page, items_of(report)[last]["name"])
+    name = items_of(report)[last]["name"]
+    find(page, name, len(matching(report, name)))
     assert last in tiles(page, place)
 
 
 def test_classes_are_found_too(page, report):
-    find(page, "שורות")
     known = [i for i, item in enumerate(items_of(report)) if item["class"] == "שורות"]
+    find(page, "שורות", len(known))
     shown = [i for n in articles(page) for i in tiles(page, f"#cluster-{n}")]
     assert sorted(shown) == known
     assert len(known) == 14
 
 
 def test_composed_letters_find_decomposed_ones(page, report):
-    find(page, "café decomposed")
+    find(page, "café decomposed", 1)
     (shown,) = set(tiles(page, "main"))
     assert "cafe\u0301 decomposed" in items_of(report)[shown]["name"]
 
 
 def test_nothing_found_is_said(page):
-    find(page, "no such name")
+    find(page, "no such name", 0)
     assert page.is_visible("#nothing")
     assert page.locator(".tile:visible").count() == 0
     assert page.locator(".cluster:visible").count() == 0
     assert page.text_content("#matches").startswith("0 of ")
+
+
+def test_a_list_without_a_match_says_so(page, report):
+    note, groups = f"{DUPLICATES} .no-match", f"{DUPLICATES} .gallery:visible"
+    listed = {i for group in report.summary["duplicates"] for i in group}
+    (copy,) = matching(report, "copy 1")
+    assert copy in listed
+    other = next(i for i in largest(report)["items"] if i not in listed)
+    before = page.locator(groups).count()
+    assert before == len(report.summary["duplicates"]) > 1
+    assert page.locator(".no-match:visible").count() == 0
+    find(page, "copy 1", 1)
+    assert page.locator(groups).count() == 1
+    assert tiles(page, DUPLICATES) == [copy]
+    assert page.is_hidden(note)
+    clear(page)
+    find(page, items_of(report)[other]["name"], 1)
+    assert page.locator(groups).count() == 0
+    assert page.text_content(note) == "No match here."
+    assert page.is_visible(note)
+    assert page.is_visible(f"{OUTLIERS} .no-match") != (
+        other in report.summary["outliers"]
+    )
+    clear(page)
+    assert page.locator(groups).count() == before
+    assert page.locator(".no-match:visible").count() == 0
+
+
+def test_without_outliers_it_says_so(opened, summary, tmp_path):
+    summary["outliers"] = []
+    page = opened(written(summary, tmp_path))
+    assert "None stands out." in page.text_content(OUTLIERS)
+    assert page.locator(f"{OUTLIERS} .gallery").count() == 0
+    find(page, "no such name", 0)
+    assert page.locator(f"{OUTLIERS} .no-match").count() == 0
+
+
+def test_notes_name_the_file_of_duplicates_and_the_kind_of_nmi(page):
+    assert "All groups are in duplicates.csv." in page.text_content(DUPLICATES)
+    assert "the larger of the two entropies" in page.text_content(
+        "section[aria-labelledby=scores]"
+    )
 
 
 def test_sorting(page, report):
@@ -162,6 +213,9 @@ def test_the_ends_of_a_gallery(page, report):
         page.keyboard.press("ArrowRight")
     assert viewer_name(page) == names[-1]
     assert page.is_disabled("#next")
+    assert float(styled(page, "#next", "opacity")) < 0.6
+    assert styled(page, "#next", "cursor") == "default"
+    assert styled(page, "#previous", "opacity") == "1"
     page.click("#previous")
     assert viewer_name(page) == names[-2]
 
@@ -210,11 +264,7 @@ def test_the_original_is_shown_whatever_its_name(page, report):
     for cluster in report.summary["clusters"]:
         page.locator(f"#cluster-{cluster['number']} .tile").first.click()
         for i in cluster["items"]:
-            page.wait_for_function(
-                "name => document.getElementById('viewer-image').alt === name"
-                " && !document.getElementById('viewer-image').hidden",
-                arg=items_of(report)[i]["name"],
-            )
+            wait_for_original(page, items_of(report)[i]["name"])
             sizes[i] = page.evaluate(
                 "(() => { const im = document.getElementById('viewer-image');"
                 " return [im.naturalWidth, im.naturalHeight]; })()"
@@ -236,7 +286,7 @@ def test_the_thumbnail_stays_where_the_file_is_gone(opened, report, tmp_path):
     shutil.copy(report.page, alone)
     page = opened(alone)
     page.locator(".tile").first.click()
-    page.wait_for_timeout(300)
+    page.wait_for_selector("#viewer-link", state="hidden")
     assert page.is_hidden("#viewer-image")
     box = page.locator("#viewer-thumb .thumb").bounding_box()
     assert box["width"] >= 200
@@ -244,6 +294,45 @@ def test_the_thumbnail_stays_where_the_file_is_gone(opened, report, tmp_path):
     gone = [text for text in opened.wrong if "ERR_FILE_NOT_FOUND" in text]
     assert len(gone) == len(opened.wrong) == 1
     opened.wrong.clear()
+
+
+def test_the_link_is_there_for_files_that_are(opened, report, summary, tmp_path):
+    """The middle one of three is gone."""
+    shown = [summary["items"][i] for i in summary["clusters"][0]["items"][:3]]
+    paths = list(report.collection.paths[:3])
+    paths[1] = paths[1].with_name("gone.png")
+    for item, path in zip(shown, paths, strict=True):
+        item["link"] = "file://" + quote(os.fsencode(path))
+    page = opened(written(summary, tmp_path))
+    page.locator("#cluster-0 .tile").first.click()
+    wait_for_original(page, shown[0]["name"])
+    for key in ("ArrowRight", "ArrowLeft"):
+        assert page.is_visible("#viewer-link")
+        page.keyboard.press(key)
+        page.wait_for_selector("#viewer-link", state="hidden")
+        assert page.is_hidden("#viewer-image")
+        page.keyboard.press(key)
+        item = shown[2 if key == "ArrowRight" else 0]
+        wait_for_original(page, item["name"])
+        assert page.get_attribute("#viewer-link", "href") == item["link"]
+    assert page.is_visible("#viewer-link")
+    assert all("ERR_FILE_NOT_FOUND" in text for text in opened.wrong)
+    opened.wrong.clear()
+
+
+def test_small_originals_keep_their_pixels(page, report):
+    for name, kind in (("disc 02.png", "auto"), ("disc 00.png", "pixelated")):
+        (i,) = matching(report, name)
+        page.locator(f".cluster .tile[data-i='{i}']").click()
+        wait_for_original(page, items_of(report)[i]["name"])
+        assert styled(page, "#viewer-image", "imageRendering") == kind
+        box = page.locator("#viewer-image").bounding_box()
+        assert max(box["width"], box["height"]) == pytest.approx(256, abs=1)
+        with Image.open(report.collection.paths[i]) as file:
+            assert box["width"] / box["height"] == pytest.approx(
+                file.width / file.height, rel=0.02
+            )
+        page.keyboard.press("Escape")
 
 
 def test_thumbnails_are_the_images(page, report):
@@ -284,14 +373,13 @@ def test_odd_names_are_shown_exactly(page, report):
     assert sorted(skipped) == sorted(name for name, _ in report.summary["skipped"])
     classes = page.locator("tbody th").all_text_contents()
     assert classes == report.summary["scores"]["confusion"]["classes"]
-    find(page, "<img src=x onerror=alert(1)>")
+    find(page, "<img src=x onerror=alert(1)>", 1)
     page.locator("#cluster-list .tile:visible").click()
     assert viewer_name(page).endswith("/<img src=x onerror=alert(1)>.png")
     assert page.locator("#viewer-name *").count() == 1  # the bdi alone
 
 
 def test_no_name_reaches_the_window(page):
-    page.wait_for_timeout(100)
     ours = [name for name in page.evaluate(GLOBALS) if "laywright" not in name]
     assert ours == []
     assert page.evaluate("window.hit === undefined")

@@ -123,8 +123,22 @@ def test_links_lead_to_files_of_this_machine_alone(summary, link):
         check_summary(summary)
 
 
+@pytest.mark.parametrize("link", ["./x", "./evil.html", "./a.svg", "file:///x/y"])
+def test_links_lead_to_what_is_named_as_an_image(summary, link):
+    summary["items"][0]["link"] = link
+    with pytest.raises(ValueError, match="not named as an image"):
+        check_summary(summary)
+
+
+def test_surplus_keys_are_refused(summary):
+    summary["items"][0]["extra"] = 1
+    with pytest.raises(ValueError, match=r"an entry of items .* should not have extra"):
+        check_summary(summary)
+
+
 @pytest.mark.parametrize(
-    "link", [None, "./a/b%20c.png", "./../x.png", "file:///x/y", "file:///C:/x/y"]
+    "link",
+    [None, "./a/b%20c.png", "./../x.png", "file:///x/y.jpg", "file:///C:/x/y.TIF"],
 )
 def test_such_links_may_be_there(summary, link):
     summary["items"][0]["link"] = link
@@ -178,7 +192,7 @@ def test_pictures_hold_their_data_and_nothing_else(summary, path, picture):
         (("sheets", "places", 0), [0, 0, 0, 1], "thumbnails"),
         (("sheets", "places"), [], "thumbnails"),
         (("sheets", "places", 0, 0), 5, "sheets"),
-        (("sheets", "places", 0, 0), -1, "sheets"),
+        (("sheets", "places", 0, 0), -1, "no sheet"),
         (("sheets", "side"), 0, "empty"),
         (("convergence", "objective"), [], "empty"),
         (("convergence", "objective", 0), float("inf"), "cannot be"),

@@ -210,7 +210,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
         thumbnail_sizes=np.full((n, 2), 96),
     )
     found = Assignments(coefficients, clusters, ones, ones)
-    summary = summarize(collection, model, found, ones, Path("out"))
+    summary = summarize(collection, model, found, ones, [], Path("out"))
     page = render(summary).encode()
     assert len(summary["items"]) == n
     assert page.count(b'class="tile"') >= n

@@ -7,9 +7,9 @@ from PIL import features
 from twofold.report._pictures import (
     compressed_uri,
     data_uri,
-    own_range,
     picture_of,
     reduced,
+    shown_range,
     thumbnails_of,
 )
 
@@ -39,12 +39,15 @@ def test_three_channels_are_colours_and_others_are_averaged():
 
 
 def test_a_flat_sample_is_shown_without_contrast():
-    assert np.unique(own_range(np.full((3, 4), 7.5))).size == 1
+    assert np.unique(picture_of(np.full((3, 4), 7.5), 7.5, 7.5)).size == 1
 
 
-def test_own_range_uses_all_of_it():
-    shown = own_range(np.linspace(-3, 11, 20).reshape(4, 5))
-    assert (shown.min(), shown.max()) == (0, 255)
+def test_the_shown_range_leaves_out_one_in_a_thousand():
+    values = np.arange(10_000.0)
+    values[0], values[-1] = -1e9, 1e9
+    low, high = shown_range(values.reshape(100, 10, 10))
+    assert (values < low).mean() == pytest.approx(0.001, abs=2e-4)
+    assert (values > high).mean() == pytest.approx(0.001, abs=2e-4)
 
 
 @pytest.mark.parametrize("length", [1, 5, 48, 700])

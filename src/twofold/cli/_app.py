@@ -1,5 +1,6 @@
 """The ``twofold`` command."""
 
+import io
 import signal
 import sys
 from typing import Annotated, Any
@@ -51,7 +52,13 @@ def _options(
 def main() -> None:
     """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
     signal.signal(signal.SIGTERM, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not every one can show every name
+            stream.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] or ["--help"]
+    if "--debug" in arguments:  # where people add it
+        arguments.remove("--debug")
+        arguments.insert(0, "--debug")
     try:
         code = app(arguments, prog_name="twofold", standalone_mode=False)
     except UsageError as error:

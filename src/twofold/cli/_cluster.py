@@ -1,5 +1,6 @@
 """``twofold cluster`` and ``twofold demo``."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,15 @@ from twofold.cli._console import one_line_errors, say
 from twofold.cli._display import Silent, display
 
 if TYPE_CHECKING:
-    from twofold.collection import Reading
+    from twofold.collection import Reading, Source
+
+_LARGEST = 10_000
+"""The height or width of an image or sample."""
 
 
 @one_line_errors
 def cluster(
-    source: options.Input,
+    sources: options.Inputs,
     clusters: options.Clusters,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -45,6 +49,9 @@ def cluster(
     skipped.csv, the files that could not be read; and the model, for twofold predict.
     It appears when all of it is written. The input is never changed.
     """
+    if quiet and as_json:
+        raise typer.BadParameter("choose one of --quiet and --json")
+    source = sources[0] if len(sources) == 1 else sources
     reading = _reading(
         source,
         for_images={"size": size, "color": color, "fit": fit, "sort": sort},
@@ -61,7 +68,7 @@ def cluster(
         "max_iter": max_iter,
         "tol": tol,
     }
-    out = out or Path(f"{_name(source)}-clusters")
+    out = out or _default_folder(source)
     with display(quiet=quiet, as_json=as_json) as shown:
         _run(source, reading, labels, parameters, out, sort, force, shown)
     if open_report:
@@ -81,7 +88,7 @@ def demo(
     They are the 1,797 that come with scikit-learn.
     """
     cluster(
-        "digits",
+        ["digits"],
         clusters=10,
         quiet=quiet,
         as_json=as_json,
@@ -92,7 +99,7 @@ def demo(
 
 
 def _run(
-    source: str,
+    source: "Source",
     reading: "Reading",
     labels: str | None,
     parameters: dict[str, Any],
@@ -103,24 +110,27 @@ def _run(
 ) -> None:
     """Read, fit and write; tell what came out."""
     from twofold import TSNMF, workflow
-    from twofold.outputs import check_apart, check_folder
 
+    begin = time.time()
     try:
-        check_folder(out, force=force)
-        if Path(source).exists():
-            check_apart([Path(source)], out)
+        _check_place(source, out, force)
         collection = workflow.read(source, reading, labels=labels, tell=shown)
+        count, wanted = len(collection.images), parameters["n_clusters"]
+        if wanted > count:
+            raise ValueError(f"-k {wanted} must be at most the {count} samples")
         given = {k: v for k, v in parameters.items() if v is not None}
         model = TSNMF(**given)
         report = workflow.cluster(
             collection, model, out, sort=sort and sort.value, force=force, tell=shown
         )
     except KeyboardInterrupt:
-        say("Stopped", "nothing was written")
+        page = out / "report.html"
+        written = page.exists() and page.stat().st_mtime >= begin
+        say("Stopped", f"after {page}" if written else "nothing was written")
         raise
     shown.end(
         report=str(report),
-        images=len(collection.images),
+        images=count,
         shape=list(model.sample_shape_),
         skipped=len(collection.skipped),
         clusters=len(set(model.labels_.tolist())),
@@ -128,19 +138,30 @@ def _run(
     )
 
 
-def _name(source: str) -> str:
-    """A short name for the folder of results."""
-    from twofold.collection import kind_of
+def _check_place(source: "Source", out: Path, force: bool) -> None:
+    """Refuse a folder of results early, before anything is read."""
+    from twofold.collection import folder_of, kind_of
+    from twofold.outputs import check_apart, check_folder
 
-    path = Path(source)
-    if kind_of(source) == "images" and not path.exists():  # a pattern
-        return "images"
-    resolved = path.resolve()
-    return (resolved.name if path.is_dir() else resolved.stem) or "images"
+    if not isinstance(source, str | Path):
+        check_apart(map(Path, source), out)
+    elif Path(source).exists():
+        check_apart([Path(source)], out)
+    elif kind_of(source) == "images":
+        folder = folder_of(source)
+        if not Path.cwd().is_relative_to(folder.resolve()):  # results go there
+            check_apart([folder], out)
+    check_folder(out, force=force)
+
+
+def _default_folder(source: "Source") -> Path:
+    from twofold.collection import name_of
+
+    return Path(f"{name_of(source)}-clusters")
 
 
 def _reading(
-    source: str, *, for_images: dict[str, Any], for_arrays: dict[str, Any]
+    source: "Source", *, for_images: dict[str, Any], for_arrays: dict[str, Any]
 ) -> "Reading":
     """How to read ``source``; an option for another kind of input is refused."""
     from twofold.collection import Reading, kind_of
@@ -173,11 +194,12 @@ def _sizes(text: str | None, option: str, least: int, most: int) -> Any:
     if text is None:
         return None
     parts = text.lower().split("x")
-    whole = all(part.isdecimal() and int(part) > 0 for part in parts)
+    whole = all(part.isdecimal() and 0 < int(part) <= _LARGEST for part in parts)
     if not whole or not least <= len(parts) <= most:
         example = "64 or 48x64" if least == 1 else "32x32"
         raise typer.BadParameter(
-            f"expected sizes such as {example}, got {text}", param_hint=option
+            f"expected sizes up to {_LARGEST}, such as {example}, got {text}",
+            param_hint=option,
         )
     numbers = tuple(int(part) for part in parts)
     return numbers * 2 if len(numbers) == 1 else numbers

@@ -41,6 +41,8 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
         except Exception as failure:
             if debugging.get():
                 raise
+            if isinstance(failure, MemoryError):
+                failure = ValueError("out of memory; take fewer or smaller images")
             expected = isinstance(failure, ValueError | OSError | RuntimeError)
             kind = "" if expected else f"{type(failure).__name__}: "
             say("Error", f"{kind}{failure}")

@@ -34,11 +34,16 @@ class Lines(Silent):
     def end(self, **facts: Any) -> None:
         """Say what came out."""
         shape = " x ".join(map(str, facts["shape"]))
-        tell(f"{facts['images']:,} samples of {shape}")
+        tell(f"{_counted(facts['images'], 'sample')} of {shape}")
         if facts["skipped"]:
-            tell(f"{facts['skipped']:,} files skipped; skipped.csv says why")
-        tell(f"{facts['clusters']:,} clusters after {facts['iterations']} iterations")
+            tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
+        clusters = _counted(facts["clusters"], "cluster")
+        tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class JsonLines(Silent):

@@ -28,12 +28,12 @@ class Order(StrEnum):
     F = "F"
 
 
-Input = Annotated[
-    str,
+Inputs = Annotated[
+    list[str],
     typer.Argument(
         metavar="INPUT",
-        help="A folder of images, a quoted pattern such as 'photos/**/*.jpg', an array "
-        "file (.npy, .npz, .mat, .csv) or the name of a data set.",
+        help="A folder of images, a quoted pattern such as 'photos/**/*.jpg', image "
+        "files, an array file (.npy, .npz, .mat, .csv) or the name of a data set.",
     ),
 ]
 Clusters = Annotated[

@@ -20,7 +20,7 @@ def predict(
         Path,
         typer.Argument(metavar="MODEL", help="The folder that twofold cluster wrote."),
     ],
-    source: options.Input,
+    sources: options.Inputs,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file to write. Default: print it."),
@@ -50,6 +50,9 @@ def predict(
 
     if out is not None and out.exists() and not force:
         raise FileExistsError(f"{out} is there already; name another, or use --force")
+    if out is not None:
+        _check_file(out, [model, *map(Path, sources)])
+    source = sources[0] if len(sources) == 1 else sources
     collection, found, nearest = workflow.predict(model, source, key=key)
     for name, reason in collection.skipped[:_NAMED]:
         say("Skipped", f"{name}: {reason}")
@@ -58,9 +61,18 @@ def predict(
     rows = assignment_rows(collection.names, found, nearest)
     write = write_json_lines if as_json else write_csv
     if out is None:
-        if isinstance(sys.stdout, io.TextIOWrapper):  # names that are no UTF-8
-            sys.stdout.reconfigure(errors="surrogateescape")
+        if isinstance(sys.stdout, io.TextIOWrapper):  # as in a file
+            sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
         write(sys.stdout, COLUMNS, rows)
         return
     with staged_file(out) as partial, open_table(partial) as file:
         write(file, COLUMNS, rows)
+
+
+def _check_file(out: Path, sources: list[Path]) -> None:
+    """Refuse a table that cannot be written, or that would replace what is read."""
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"--out {out}: there is no folder {out.parent}")
+    places = out.resolve(), out.resolve().parent
+    if any(source.resolve() in places for source in sources):
+        raise ValueError(f"--out {out} must not be in what is read; name another file")

@@ -256,7 +256,7 @@ def _files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
     if not paths:
         why = "".join(f"; {path}: {reason}" for path, reason in skipped[:1])
         raise FileNotFoundError(
-            f"source must have files, got none in {str(source)!r}{why}"
+            f"source must have image files, got none in {str(source)!r}{why}"
         )
     return paths, folder, skipped
 

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from twofold.report._pictures import names_image
+
 FORMAT, VERSION = "twofold report", 1
 
 _PICTURE = re.compile(r"data:image/(png|webp|jpeg);base64,[A-Za-z0-9+/]+=*")
@@ -24,6 +26,8 @@ _VIEW = {
 _SCORES = dict.fromkeys(("accuracy", "nmi", "purity", "ari"), _NUMBER)
 _CONFUSION = {"classes": [str], "clusters": [int], "counts": [[int]]}
 _SCHEMA = {
+    "format": str,
+    "version": int,
     "twofold": str,
     "title": str,
     "images": int,
@@ -87,9 +91,11 @@ def _check(value: Any, wanted: Any, where: str) -> None:
             return
         wanted = next(w for w in wanted if w is not None)
     if isinstance(wanted, dict) and isinstance(value, dict):
+        odd = value.keys() ^ wanted.keys()
+        if odd:
+            what = "has no" if min(odd) in wanted else "should not have"
+            raise ValueError(f"{where} {what} {min(odd)}")
         for key, inner in wanted.items():
-            if key not in value:
-                raise ValueError(f"{where} has no {key}")
             _check(value[key], inner, f"{key} of {where}")
     elif isinstance(wanted, list) and isinstance(value, list):
         for item in value:
@@ -123,6 +129,9 @@ def _check_places(summary: dict[str, Any]) -> None:
     named = summary["outliers"] + [i for group in summary["duplicates"] for i in group]
     if not all(0 <= i < len(items) for i in named):
         raise ValueError("it names images that it does not have")
+    links = [item["link"] for item in items if item["link"] is not None]
+    if not all(map(names_image, links)):
+        raise ValueError("it has links to what is not named as an image")
     inside = sorted((i, c["number"]) for c in clusters for i in c["items"])
     if inside != [(i, item["cluster"]) for i, item in enumerate(items)]:
         raise ValueError("its clusters are not those of its images")
@@ -133,7 +142,9 @@ def _check_thumbnails(summary: dict[str, Any]) -> None:
     places = sheets["places"]
     if len(places) != len(summary["items"]) or any(len(place) != 5 for place in places):
         raise ValueError("its thumbnails are not those of its images")
-    if not all(0 <= place[0] < len(sheets["images"]) for place in places):
+    if sheets["width"] < 1 or any(min(place) < 0 for place in places):
+        raise ValueError("its thumbnails are in places that no sheet has")
+    if not all(place[0] < len(sheets["images"]) for place in places):
         raise ValueError("it names sheets of thumbnails that it does not have")
     if sheets["side"] < 1 or not summary["convergence"]["objective"]:
         raise ValueError("its thumbnails or its objective are empty")

@@ -11,6 +11,9 @@ from twofold.results import standardized
 _ALIKE = 0.99
 """Correlation of two images' pixels from which on they are nearly the same."""
 
+_SHADES = 0.01
+"""By how much of the range of shades two blank images may differ."""
+
 _CANDIDATES = 5
 _SKETCH = 16
 _BLOCK = 1024
@@ -40,6 +43,11 @@ def near_duplicates(images: np.ndarray) -> list[list[int]]:
     second = near.reshape(len(rows), count)[first, place]
     first, second = first[first != second], second[first != second]
     alike = _distances(rows, first, second) <= radius
+    # Blank images have no pattern to compare: they are alike in the same shade.
+    blank = np.logical_not(rows.any(axis=1))
+    shade = images.reshape(len(images), -1)[:, 0].astype(float)
+    differ = np.abs(shade[first] - shade[second]) > _SHADES * np.ptp(shade)
+    alike &= ~(blank[first] & differ)
     return _groups(first[alike], second[alike], len(rows))
 
 

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from twofold.report._chart import line_chart
 from twofold.report._check import check_summary
@@ -37,7 +36,7 @@ def render(summary: Summary) -> str:
 
 
 def _filled(summary: Summary) -> str:
-    style, script = (Markup(_part(name)) for name in ("report.css", "report.js"))
+    style, script = (_part(name) for name in ("report.css", "report.js"))
     return (
         _environment()
         .get_template("report.html.j2")

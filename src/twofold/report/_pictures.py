@@ -2,6 +2,7 @@
 
 import base64
 from io import BytesIO
+from pathlib import PurePosixPath
 
 import numpy as np
 from PIL import Image, features
@@ -28,7 +29,7 @@ def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarr
     sizes : int array of shape (n, 2)
         Height and width.
     """
-    low, high = _shown_range(stack)
+    low, high = shown_range(stack)
     first = _thumbnail(stack[0], low, high, longest)
     height, width = first.shape[:2]
     side = max(height, width)
@@ -38,6 +39,13 @@ def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarr
         picture = _thumbnail(sample, low, high, longest)
         square[top : top + height, left : left + width] = picture
     return thumbnails, np.full((len(stack), 2), (height, width))
+
+
+def shown_range(stack: np.ndarray) -> tuple[float, float]:
+    """The values shown as black and white: one in a thousand is beyond each."""
+    values = stack[:: max(1, len(stack) // 1000)].reshape(-1)
+    low, high = np.quantile(values, [0.001, 0.999])
+    return float(low), float(high)
 
 
 def picture_of(sample: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -52,9 +60,9 @@ def picture_of(sample: np.ndarray, low: float, high: float) -> np.ndarray:
     return pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
 
 
-def own_range(sample: np.ndarray) -> np.ndarray:
-    """One sample as a picture of full contrast."""
-    return picture_of(sample, float(sample.min()), float(sample.max()))
+def names_image(name: str) -> bool:
+    """Whether a file is named as an image: a browser runs what is named as a page."""
+    return PurePosixPath(name).suffix.lower() in Image.registered_extensions()
 
 
 def data_uri(picture: np.ndarray) -> str:
@@ -81,13 +89,6 @@ def _encoded(picture: np.ndarray, kind: str, **options: int | bool) -> str:
     Image.fromarray(picture).save(file, kind, **options)
     encoded = base64.b64encode(file.getvalue()).decode()
     return f"data:image/{kind.lower()};base64,{encoded}"
-
-
-def _shown_range(stack: np.ndarray) -> tuple[float, float]:
-    """The values shown as black and white: one in a thousand is beyond each."""
-    values = stack[:: max(1, len(stack) // 1000)].reshape(-1)
-    low, high = np.quantile(values, [0.001, 0.999])
-    return float(low), float(high)
 
 
 def _thumbnail(sample: np.ndarray, low: float, high: float, longest: int) -> np.ndarray:

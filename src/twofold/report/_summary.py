@@ -12,9 +12,14 @@ from twofold.collection import THUMBNAIL, Collection
 from twofold.core.arrays import to_numpy
 from twofold.metrics import score_all
 from twofold.report._check import FORMAT, VERSION
-from twofold.report._duplicates import near_duplicates
 from twofold.report._map import layout
-from twofold.report._pictures import data_uri, own_range, thumbnails_of
+from twofold.report._pictures import (
+    data_uri,
+    names_image,
+    picture_of,
+    shown_range,
+    thumbnails_of,
+)
 from twofold.report._projections import projections
 from twofold.report._scores import confusion
 from twofold.report._sheets import sheets
@@ -27,7 +32,10 @@ MOST_SHOWN = 5000
 """Thumbnails in a report."""
 
 _OUTLIERS = 24
-_GROUPS = 50
+_QUITE = 0.99
+"""Who is as typical as this is no outlier."""
+
+_GROUPS = 200
 """Groups of near-duplicates in a report."""
 
 
@@ -36,6 +44,7 @@ def summarize(
     model: TSNMF,
     found: Assignments,
     typical: np.ndarray,
+    duplicates: list[list[int]],
     folder: Path,
 ) -> Summary:
     """All that a report shows.
@@ -49,6 +58,8 @@ def summarize(
         Of its samples.
     typical : ndarray of shape (n,)
         Their ``typicality``.
+    duplicates : list of list of int
+        The groups of ``near_duplicates``.
     folder : Path
         Where the report will be: links to the image files start there.
 
@@ -58,8 +69,7 @@ def summarize(
         Images are named by their place in ``items``, where only shown ones are.
     """
     n = len(found.clusters)
-    duplicates = near_duplicates(collection.images)
-    unusual = np.argsort(typical, kind="stable")[:_OUTLIERS]
+    unusual = _outliers(typical)
     orders = typical_orders(found.clusters, typical)
     shown = _shown(orders, unusual, duplicates[:_GROUPS], n)
     place = {int(i): at for at, i in enumerate(shown)}
@@ -76,7 +86,7 @@ def summarize(
         ],
         "items": _items(collection, found, shown, folder),
         "sheets": _sheets(collection, shown),
-        "clusters": _clusters(model, found, typical, orders, place),
+        "clusters": _clusters(collection, model, found, typical, orders, place),
         "outliers": [place[int(i)] for i in unusual],
         "duplicates": [
             [place[i] for i in group if i in place] for group in duplicates[:_GROUPS]
@@ -90,6 +100,13 @@ def summarize(
         "projections": projections(collection.images, model),
         "scores": _scores(collection, found),
     }
+
+
+def _outliers(typical: np.ndarray) -> np.ndarray:
+    """The least typical samples, at most one in ten, if they are not quite typical."""
+    count = min(_OUTLIERS, len(typical) // 10)
+    least = np.argsort(typical, kind="stable")[:count]
+    return least[typical[least] < _QUITE]
 
 
 def printable(text: str) -> str:
@@ -139,8 +156,11 @@ def _items(
 def _link(path: Path, folder: Path) -> str | None:
     """The file as seen from the page, every odd character in its name escaped.
 
-    None for one on another machine, which a page had better not call.
+    None for one on another machine, which a page had better not call, and for one
+    that is not named as an image.
     """
+    if not names_image(path.name):
+        return None
     target = path.absolute()
     try:
         relative = os.path.relpath(target, folder.absolute())
@@ -163,6 +183,7 @@ def _sheets(collection: Collection, shown: np.ndarray) -> dict[str, Any]:
 
 
 def _clusters(
+    collection: Collection,
     model: TSNMF,
     found: Assignments,
     typical: np.ndarray,
@@ -171,12 +192,13 @@ def _clusters(
 ) -> list[dict[str, Any]]:
     means = np.stack([found.coefficients[order].mean(axis=0) for order in orders])
     centroids = to_numpy(model.inverse_transform(means))
+    low, high = shown_range(collection.images)
     return [
         {
             "number": number,
             "size": len(order),
             "tightness": round(float(typical[order].mean()), 4),
-            "centroid": data_uri(own_range(centroid)),
+            "centroid": data_uri(picture_of(centroid, low, high)),
             "items": [place[i] for i in order.tolist() if i in place],
         }
         for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))

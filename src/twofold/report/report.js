@@ -20,6 +20,10 @@
   const points = all("#plane circle");
   const thumbOf = new Map();
   for (const tile of tiles) thumbOf.set(Number(tile.dataset.i), tile.firstElementChild);
+  const longerSide = (i) => {
+    const { style } = thumbOf.get(i);
+    return Math.max(style.getPropertyValue("--w"), style.getPropertyValue("--h"));
+  };
   const thumbnail = (i, zoom) => {
     const copy = thumbOf.get(i).cloneNode(true);
     copy.style.setProperty("--zoom", zoom);
@@ -34,11 +38,11 @@
   };
   const label = (cluster) => {
     const more = cluster.querySelector(".more");
-    const total = all(".gallery li", cluster).length;
+    const entries = all(".gallery li", cluster);
     const open = cluster.classList.contains("open");
-    more.textContent = open ? "Show fewer" : `Show all ${total.toLocaleString("en")}`;
+    more.textContent = open ? "Show fewer" : `Show all ${entries.length.toLocaleString("en")}`;
     more.setAttribute("aria-expanded", String(open));
-    const clipped = all(".gallery li", cluster).some((li) => getComputedStyle(li).display === "none");
+    const clipped = entries.some((li) => getComputedStyle(li).display === "none");
     more.hidden = cluster.classList.contains("filtered") || (!open && !clipped);
   };
   for (const cluster of clusters) {
@@ -48,14 +52,14 @@
     });
   }
   const galleries = all(".gallery");
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   for (const gallery of galleries) {
     gallery.addEventListener("focusin", (event) => stopAt(gallery, event.target));
     gallery.addEventListener("keydown", (event) => {
       const list = shownTiles(gallery);
       const at = list.indexOf(event.target.closest(".tile"));
-      const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1,
-        Home: 0, End: list.length - 1 }[event.key];
-      if (to === undefined || !list[to]) return;
+      const to = { Home: 0, End: list.length - 1 }[event.key] ?? at + steps[event.key];
+      if (!list[to]) return;
       event.preventDefault();
       list[to].focus();
     });
@@ -72,15 +76,20 @@
 
   const folded = (text) => text.normalize().toLowerCase();
   const haystack = items.map((item) => folded(`${item.name} ${item.class ?? ""}`));
+  const hasMatch = (place) => place.querySelector("li:not([hidden])") !== null;
+  let matches = items.map(() => true);
   const find = () => {
     const wanted = folded(byId("find").value.trim());
-    const matches = haystack.map((text) => text.includes(wanted));
+    matches = haystack.map((text) => text.includes(wanted));
     for (const tile of tiles) tile.parentElement.hidden = !matches[tile.dataset.i];
     points.forEach((point, i) => point.classList.toggle("faded", !matches[i]));
     for (const cluster of clusters) {
       cluster.classList.toggle("filtered", wanted !== "");
-      cluster.hidden = wanted !== "" && !cluster.querySelector(".gallery li:not([hidden])");
+      cluster.hidden = !hasMatch(cluster);
     }
+    for (const group of all(".groups > *")) group.hidden = !hasMatch(group);
+    for (const note of all(".no-match")) note.hidden = hasMatch(note.parentElement);
+    if (!matches[chosen]) choose(-1);
     const count = matches.filter(Boolean).length;
     byId("nothing").hidden = count > 0;
     byId("matches").textContent = wanted === "" ? ""
@@ -126,6 +135,7 @@
 
   // An image enlarged, with its neighbours in the list that it was opened from.
 
+  const ENLARGED = 256;  // pixels to which the longer side of a small image grows
   const viewer = byId("viewer");
   let list = [];
   let at = 0;
@@ -140,9 +150,8 @@
     at = to;
     const i = list[at];
     const item = items[i];
-    const { style } = thumbOf.get(i);
-    const side = Math.max(style.getPropertyValue("--w"), style.getPropertyValue("--h"));
-    byId("viewer-thumb").replaceChildren(thumbnail(i, Math.max(1, Math.min(256 / side, innerWidth / side - 1))));
+    const side = longerSide(i);
+    byId("viewer-thumb").replaceChildren(thumbnail(i, Math.max(1, Math.min(ENLARGED / side, innerWidth / side - 1))));
     byId("viewer-thumb").style.visibility = "visible";
     byId("viewer-name").replaceChildren(element("bdi", item.name));
     byId("viewer-facts").replaceChildren(
@@ -167,24 +176,26 @@
     if (item.link === null) return;
     link.href = item.link;
     image.onload = () => {  // where the file is gone, the thumbnail stays
-      image.classList.toggle("small", image.naturalWidth < 128);
+      const { naturalWidth: width, naturalHeight: height } = image;
+      const side = Math.max(width, height);
+      image.style.width = `min(100%, ${width * Math.max(1, ENLARGED / side)}px, ${60 * width / height}vh)`;
+      image.classList.toggle("small", side < ENLARGED / 2);
       image.alt = item.name;
       image.hidden = false;
       byId("viewer-thumb").style.visibility = "hidden";
     };
+    image.onerror = () => { link.hidden = true; };
     image.src = item.link;
   };
-  const open = (indices, i) => {
-    list = indices;
+  const open = (gallery, i) => {
+    list = all("li:not([hidden]) .tile", gallery).map((tile) => Number(tile.dataset.i));
     show(list.indexOf(i));
     if (!viewer.open) viewer.showModal();
   };
   for (const gallery of galleries) {
     gallery.addEventListener("click", (event) => {
       const tile = event.target.closest(".tile");
-      if (!tile) return;
-      const shown = all("li:not([hidden]) .tile", gallery).map((other) => Number(other.dataset.i));
-      open(shown, Number(tile.dataset.i));
+      if (tile) open(gallery, Number(tile.dataset.i));
     });
   }
   byId("previous").addEventListener("click", () => show(at - 1));
@@ -213,9 +224,8 @@
     const item = items[i];
     const name = element("p");
     name.append(element("bdi", item.name));
-    const side = Math.max(thumbOf.get(i).style.getPropertyValue("--w"), thumbOf.get(i).style.getPropertyValue("--h"));
     const text = `Cluster ${item.cluster}, confidence ${percent(item.confidence)}`;
-    tip.replaceChildren(thumbnail(i, Math.max(1, Math.round(96 / side))), name,
+    tip.replaceChildren(thumbnail(i, Math.max(1, Math.round(96 / longerSide(i)))), name,
       element("p", item.class === null ? text : `${text}, class ${item.class}`));
     const scale = svg.clientWidth / 104;
     const [x, y] = [(places[i][0] + 2) * scale, (places[i][1] + 2) * scale];
@@ -231,31 +241,29 @@
     let least = 9;
     places.forEach(([px, py], i) => {
       const squared = (px - x) ** 2 + (py - y) ** 2;
-      if (squared < least && !points[i].classList.contains("faded")) [best, least] = [i, squared];
+      if (squared < least && matches[i]) [best, least] = [i, squared];
     });
     return best;
   };
+  const openFromMap = (i) => { if (i >= 0) open(byId(`cluster-${items[i].cluster}`), i); };
   svg.addEventListener("pointermove", (event) => {
     const i = nearest(event);
     if (i !== chosen) choose(i);
   });
   svg.addEventListener("pointerleave", () => choose(-1));
-  svg.addEventListener("click", (event) => {
-    const i = nearest(event);
-    if (i >= 0) open([i], i);
-  });
+  svg.addEventListener("click", (event) => openFromMap(nearest(event)));
   plane.addEventListener("blur", () => choose(-1));
   plane.addEventListener("keydown", (event) => {
     if (event.target !== plane) return;
-    if (event.key === "Enter" && chosen >= 0) {
+    if (event.key === "Enter") {
       event.preventDefault();  // or it would press a button of the viewer
-      open([chosen], chosen);
+      openFromMap(chosen);
     }
     if (event.key === "Escape") choose(-1);
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const step = steps[event.key];
     if (!step) return;
     event.preventDefault();
-    const order = byCluster.filter((i) => !points[i].classList.contains("faded"));
+    const order = byCluster.filter((i) => matches[i]);
     if (order.length === 0) return;
     const now = order.indexOf(chosen);
     choose(order[now < 0 ? 0 : (now + step + order.length) % order.length]);
