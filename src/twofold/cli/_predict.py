@@ -2,8 +2,9 @@
 
 import io
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,26 +40,23 @@ def predict(
     were; files that cannot be read are named on stderr.
     """
     from twofold import workflow
-    from twofold._files import staged_file
-    from twofold.outputs import (
-        COLUMNS,
-        assignment_rows,
-        open_table,
-        write_csv,
-        write_json_lines,
-    )
+    from twofold.outputs import assignment_rows
 
-    if out is not None and out.exists() and not force:
-        raise FileExistsError(f"{out} is there already; name another, or use --force")
     if out is not None:
-        _check_file(out, [model, *map(Path, sources)])
+        _check_file(out, [model, *map(Path, sources)], force)
     source = sources[0] if len(sources) == 1 else sources
     collection, found, nearest = workflow.predict(model, source, key=key)
     for name, reason in collection.skipped[:_NAMED]:
         say("Skipped", f"{name}: {reason}")
     if len(collection.skipped) > _NAMED:
-        say("Skipped", f"{len(collection.skipped) - _NAMED} more files")
-    rows = assignment_rows(collection.names, found, nearest)
+        say("Skipped", f"{len(collection.skipped) - _NAMED} more")
+    _write(assignment_rows(collection.names, found, nearest), out, as_json)
+
+
+def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
+    from twofold._files import staged_file
+    from twofold.outputs import COLUMNS, open_table, write_csv, write_json_lines
+
     write = write_json_lines if as_json else write_csv
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):  # as in a file
@@ -69,8 +67,10 @@ def predict(
         write(file, COLUMNS, rows)
 
 
-def _check_file(out: Path, sources: list[Path]) -> None:
+def _check_file(out: Path, sources: list[Path], force: bool) -> None:
     """Refuse a table that cannot be written, or that would replace what is read."""
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} is there already; name another, or use --force")
     if not out.parent.is_dir():
         raise FileNotFoundError(f"--out {out}: there is no folder {out.parent}")
     places = out.resolve(), out.resolve().parent
