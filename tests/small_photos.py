@@ -19,6 +19,22 @@ FILES = {
     "report.json",
     "report.html",
 }
+ODD_NAMES = [
+    'quo"te.png',
+    "line\nbreak.png",
+    "carriage\rreturn.png",
+    "both\r\n.png",
+    "comma, semi; tab\t.png",
+    os.fsdecode(b"no utf-8 \xff\xfe.png"),
+    "\u202egnp.exe.png",
+    "\u05e9\u05dc\u05d5\u05dd.png",
+    " lead and trail ",
+    "'",
+    "\u2028\u0085.png",
+    "%s[1]*?.png",
+    "\\n.png",
+    "#.png",
+]
 ODD = {
     0: 'quo"te.png',
     1: "line\nbreak\r.png",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_photos import ODD_NAMES
 
 from twofold.outputs import (
     COLUMNS,
@@ -25,24 +26,6 @@ from twofold.outputs import (
     write_json_lines,
 )
 from twofold.results import Assignments
-
-ODD = [
-    'quo"te.png',
-    "line\nbreak.png",
-    "carriage\rreturn.png",
-    "both\r\n.png",
-    "comma, semi; tab\t.png",
-    os.fsdecode(b"no utf-8 \xff\xfe.png"),
-    "\u202egnp.exe.png",
-    "\u05e9\u05dc\u05d5\u05dd.png",
-    " lead and trail ",
-    "'",
-    "\u2028\u0085.png",
-    "%s[1]*?.png",
-    "\\n.png",
-    "#.png",
-]
-
 
 # Where results may go
 
@@ -260,15 +243,15 @@ def test_names_of_another_number_are_an_error(count):
 
 
 def test_odd_names_come_back_from_the_table(tmp_path):
-    n = len(ODD)
-    rows = list(assignment_rows(ODD, assignments(n), reversed(ODD)))
+    n = len(ODD_NAMES)
+    rows = list(assignment_rows(ODD_NAMES, assignments(n), reversed(ODD_NAMES)))
     save_csv(tmp_path / "a.csv", COLUMNS, rows)
     with (tmp_path / "a.csv").open(
         newline="", encoding="utf-8", errors="surrogateescape"
     ) as file:
         found = list(csv.DictReader(file))
-    assert [row["path"] for row in found] == ODD
-    assert [row["nearest_representative"] for row in found] == ODD[::-1]
+    assert [row["path"] for row in found] == ODD_NAMES
+    assert [row["nearest_representative"] for row in found] == ODD_NAMES[::-1]
     assert [int(row["cluster"]) for row in found] == [row[1] for row in rows]
     assert [float(row["confidence"]) for row in found] == [row[2] for row in rows]
     assert [float(row["reconstruction_error"]) for row in found] == [
@@ -279,11 +262,11 @@ def test_odd_names_come_back_from_the_table(tmp_path):
 
 def test_pandas_reads_the_table(tmp_path):
     pandas = pytest.importorskip("pandas", reason="needs pandas")
-    rows = list(assignment_rows(ODD, assignments(len(ODD)), ODD))
+    rows = list(assignment_rows(ODD_NAMES, assignments(len(ODD_NAMES)), ODD_NAMES))
     save_csv(tmp_path / "a.csv", COLUMNS, rows)
     frame = pandas.read_csv(tmp_path / "a.csv", encoding_errors="surrogateescape")
     assert tuple(frame.columns) == COLUMNS
-    assert frame["path"].tolist() == ODD
+    assert frame["path"].tolist() == ODD_NAMES
     assert frame["cluster"].tolist() == [row[1] for row in rows]
     np.testing.assert_allclose(frame["confidence"], [row[2] for row in rows])
 
@@ -310,7 +293,7 @@ def test_ordinary_names_make_a_plain_table():
 
 
 def test_the_same_table_as_lines_of_json(tmp_path):
-    rows = list(assignment_rows(ODD, assignments(len(ODD)), ODD))
+    rows = list(assignment_rows(ODD_NAMES, assignments(len(ODD_NAMES)), ODD_NAMES))
     with open_table(tmp_path / "a.jsonl") as file:
         write_json_lines(file, COLUMNS, rows)
     lines = (tmp_path / "a.jsonl").read_text("ascii").splitlines()
@@ -319,7 +302,7 @@ def test_the_same_table_as_lines_of_json(tmp_path):
 
 
 def test_json_of_plain_values_alone(tmp_path):
-    content = {"names": ODD, "none": None, "x": 0.1}
+    content = {"names": ODD_NAMES, "none": None, "x": 0.1}
     save_json(tmp_path / "a.json", content)
     assert json.loads((tmp_path / "a.json").read_text("ascii")) == content
     with pytest.raises(ValueError, match="not JSON compliant"):

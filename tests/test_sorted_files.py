@@ -5,25 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_photos import ODD_NAMES
 
 from twofold.outputs import sort_files
-
-ODD = [
-    'quo"te.png',
-    "line\nbreak.png",
-    "carriage\rreturn.png",
-    "both\r\n.png",
-    "comma, semi; tab\t.png",
-    os.fsdecode(b"no utf-8 \xff\xfe.png"),
-    "\u202egnp.exe.png",
-    "\u05e9\u05dc\u05d5\u05dd.png",
-    " lead and trail ",
-    "'",
-    "\u2028\u0085.png",
-    "%s[1]*?.png",
-    "\\n.png",
-    "#.png",
-]
 
 
 def write(folder, names):
@@ -58,8 +42,8 @@ def test_files_of_each_cluster_are_together(tmp_path, how):
 
 @pytest.mark.parametrize("how", ["copy", "link"])
 def test_odd_names_are_kept(tmp_path, how):
-    paths = write(tmp_path / "in", ODD)
-    sort_files(tmp_path / "out", paths, np.zeros(len(ODD), dtype=int), how)
+    paths = write(tmp_path / "in", ODD_NAMES)
+    sort_files(tmp_path / "out", paths, np.zeros(len(ODD_NAMES), dtype=int), how)
     found = sorted_content(tmp_path / "out")
     assert found == {b"0/" + os.fsencode(p.name): os.fsencode(p) for p in paths}
 

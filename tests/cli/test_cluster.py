@@ -14,20 +14,12 @@ import pytest
 from PIL import Image
 from runner import begin, environment, twofold
 from sklearn.datasets import load_digits
+from small_photos import FILES
 
 from twofold import TSNMF, io
 from twofold.model_files import load_model
 
 NAMES = ("<script>alert(1)<", "a b", "line\nbreak", "数字", "=1+1", "'\"")
-FILES = {
-    "assignments.csv",
-    "duplicates.csv",
-    "skipped.csv",
-    "model.npz",
-    "model.json",
-    "report.json",
-    "report.html",
-}
 
 
 @pytest.fixture(scope="module")
