@@ -64,7 +64,7 @@ def test_spoiling_by_the_helpers_alone_does_no_harm(copy, model, images):
 @pytest.mark.parametrize("name", ["model.json", "model.npz"])
 def test_a_file_that_is_missing_or_none(copy, name):
     (copy / name).unlink()
-    with pytest.raises(FileNotFoundError, match=f"{name}: there is no such file; make"):
+    with pytest.raises(FileNotFoundError, match=f"{name}: there is no such file; name"):
         load_model(copy)
     os.mkfifo(copy / name)
     refused(copy, name, "is no regular file")

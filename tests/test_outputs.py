@@ -94,7 +94,7 @@ def test_what_a_killed_run_left_does_not_matter(tmp_path):
     check_folder(folder, force=True)
 
 
-@pytest.mark.parametrize("name", ["file/out", "n" * 250])
+@pytest.mark.parametrize("name", ["file/out", "n" * 250, "n" * 300])
 def test_what_cannot_be_written_is_said_early(tmp_path, name):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"cannot be written: .*; name another folder"):

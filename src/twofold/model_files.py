@@ -218,7 +218,10 @@ def _folder(path: Path) -> Path:
 
 def _open(path: Path) -> BufferedReader:
     if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file; {_AGAIN}")
+        raise FileNotFoundError(
+            f"{path}: there is no such file; name a folder that twofold cluster or "
+            "save_model wrote"
+        )
     if not path.is_file():  # a pipe would be waited for
         raise ValueError(f"{path}: is no regular file; {_AGAIN}")
     return path.open("rb")

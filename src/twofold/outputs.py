@@ -47,11 +47,13 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
     What is there is replaced with ``force`` alone, and if an earlier run wrote it all.
     """
-    if folder.exists():
-        _check_replaceable(folder, force)
     try:
+        if folder.exists():
+            _check_replaceable(folder, force)
         check_room(folder)
     except OSError as error:
+        if error.errno is None:  # one of ours
+            raise
         raise OSError(
             f"{folder} cannot be written: {error.strerror}; name another folder"
         ) from error

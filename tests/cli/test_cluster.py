@@ -197,6 +197,7 @@ def test_a_terminal_sees_bars(place, tmp_path):
         except OSError:  # the terminal is gone with the process
             break
     os.close(leader)
+    assert shown.endswith(b"\x1b[2K")  # the bar is gone
     assert run.communicate()[0].splitlines()[-1].startswith("Report: ")
     assert run.returncode == 0
     for text in (b"Reading", b"63 of 63 files", b"iteration 2, objective", b"s left"):

@@ -86,6 +86,19 @@ def test_show_fewer_keeps_the_gallery_within_reach(page, report):
     assert stop.is_visible()
 
 
+def test_many_groups_of_near_duplicates_are_folded(opened, summary, tmp_path):
+    summary["duplicates"] = [[i, i + 1] for i in range(0, 30, 2)]
+    page = opened(written(summary, tmp_path))
+    groups, more = page.locator(".groups > *"), page.locator("#duplicates ~ * .more")
+    shown = groups.filter(visible=True)
+    assert (groups.count(), shown.count()) == (15, 12)
+    assert more.text_content() == "Show all 15"
+    more.click()
+    assert shown.count() == 15
+    more.click()
+    assert shown.count() == 12
+
+
 def test_the_skip_link_is_first(page):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#clusters"

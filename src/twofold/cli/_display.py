@@ -78,6 +78,11 @@ class Bars(Lines):
         self.begin = 0.0
         self.task = progress.add_task("", total=None, text="")
 
+    def end(self, **facts: Any) -> None:
+        """Take the bar away, then say what came out."""
+        self.progress.stop()
+        super().end(**facts)
+
     def __call__(self, step: "Step") -> None:
         """Move the bar, or begin with the next one."""
         now = time.monotonic()

@@ -11,9 +11,6 @@ import typer
 from twofold.cli import _options as options
 from twofold.cli._console import one_line_errors, say
 
-_NAMED = 5
-"""Skipped files that are named one by one."""
-
 
 @one_line_errors
 def predict(
@@ -46,10 +43,8 @@ def predict(
         _check_file(out, [model, *map(Path, sources)], force)
     source = sources[0] if len(sources) == 1 else sources
     collection, found, nearest = workflow.predict(model, source, key=key)
-    for name, reason in collection.skipped[:_NAMED]:
+    for name, reason in collection.skipped:
         say("Skipped", f"{name}: {reason}")
-    if len(collection.skipped) > _NAMED:
-        say("Skipped", f"{len(collection.skipped) - _NAMED} more")
     _write(assignment_rows(collection.names, found, nearest), out, as_json)
 
 

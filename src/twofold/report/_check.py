@@ -76,7 +76,7 @@ def check_summary(summary: Any) -> None:
     if summary.get("version") != VERSION:
         raise ValueError(
             f"it is of version {summary.get('version')!r}, and this twofold reads "
-            f"version {VERSION}; upgrade twofold or cluster again"
+            f"version {VERSION}"
         )
     _check(summary, _SCHEMA, "the report")
     _check_places(summary)

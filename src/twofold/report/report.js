@@ -36,18 +36,19 @@
   const stopAt = (gallery, chosen) => {
     for (const tile of all(".tile", gallery)) tile.tabIndex = tile === chosen ? 0 : -1;
   };
-  const label = (cluster) => {
-    const more = cluster.querySelector(".more");
-    const entries = all(".gallery li", cluster);
-    const open = cluster.classList.contains("open");
+  const folds = all(".fold");  // clusters of images, and near-duplicates of groups
+  const label = (fold) => {
+    const more = fold.querySelector(".more");
+    const entries = all(fold.dataset.entries, fold);
+    const open = fold.classList.contains("open");
     more.textContent = open ? "Show fewer" : `Show all ${entries.length.toLocaleString("en")}`;
     more.setAttribute("aria-expanded", String(open));
-    const clipped = entries.some((li) => getComputedStyle(li).display === "none");
-    more.hidden = cluster.classList.contains("filtered") || (!open && !clipped);
+    const clipped = entries.some((entry) => getComputedStyle(entry).display === "none");
+    more.hidden = fold.classList.contains("filtered") || (!open && !clipped);
   };
-  for (const cluster of clusters) {
-    cluster.querySelector(".more").addEventListener("click", () => {
-      cluster.classList.toggle("open");
+  for (const fold of folds) {
+    fold.querySelector(".more").addEventListener("click", () => {
+      fold.classList.toggle("open");
       settle();
     });
   }
@@ -66,7 +67,7 @@
   }
 
   const settle = () => {
-    clusters.forEach(label);
+    folds.forEach(label);
     for (const gallery of galleries) stopAt(gallery, shownTiles(gallery)[0]);
   };
   settle();
@@ -83,10 +84,8 @@
     matches = haystack.map((text) => text.includes(wanted));
     for (const tile of tiles) tile.parentElement.hidden = !matches[tile.dataset.i];
     points.forEach((point, i) => point.classList.toggle("faded", !matches[i]));
-    for (const cluster of clusters) {
-      cluster.classList.toggle("filtered", wanted !== "");
-      cluster.hidden = !hasMatch(cluster);
-    }
+    for (const fold of folds) fold.classList.toggle("filtered", wanted !== "");
+    for (const cluster of clusters) cluster.hidden = !hasMatch(cluster);
     for (const group of all(".groups > *")) group.hidden = !hasMatch(group);
     for (const note of all(".no-match")) note.hidden = hasMatch(note.parentElement);
     if (!matches[chosen]) choose(-1);
