@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from twofold import datasets, io
-from twofold.io._arrays import READERS
+from twofold.io._arrays import READERS, chosen_array, shaped
 
 Source = str | Path | Sequence[str | Path]
 """A folder, a pattern, an array file, a data set, one image file or many."""
@@ -209,9 +209,9 @@ def _from_images(
 
 
 def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collection:
-    stack = io.read_stack(
-        path, key=reading.key, sample_shape=reading.sample_shape, order=reading.order
-    )
+    arrays = io.read_arrays(path)
+    stack = chosen_array(arrays, reading.key, path)
+    stack = shaped(stack, reading.sample_shape, reading.order, path)
     if stack.ndim < 2:
         raise ValueError(
             f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
@@ -221,7 +221,7 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
     target: np.ndarray | None = None
     names: list[str] = []
     if labels is not None:
-        target, names = _classes(io.read_stack(path, key=labels), len(stack), path)
+        target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
     return Collection(
         title=path.name,
         images=stack,

@@ -111,7 +111,7 @@ def typical_orders(clusters: np.ndarray, typical: np.ndarray) -> list[np.ndarray
 
 def nearest_rows(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Which of the ``others`` has the smallest angle to each of the ``rows``."""
-    return np.argmax(_unit(rows) @ _unit(others).T, axis=1)
+    return np.argmax(unit_rows(rows) @ unit_rows(others).T, axis=1)
 
 
 def _assignments(
@@ -131,7 +131,7 @@ def _confidence(
     """v_ij^2 / sum_l v_il^2, where j is the largest mean coefficient of the cluster."""
     means = mean_rows(to_numpy(model.coefficients_), to_numpy(model.labels_))
     own = np.argmax(means, axis=1)[clusters]
-    squared = _unit(coefficients) ** 2
+    squared = unit_rows(coefficients) ** 2
     return squared[np.arange(len(squared)), own]
 
 
@@ -147,5 +147,6 @@ def _relative_errors(model: TSNMF, X: Any, coefficients: np.ndarray) -> np.ndarr
     return errors * divisor / positive_or_one(norms)
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Each row divided by its length, unless that is 0."""
     return rows / positive_or_one(np.linalg.norm(rows, axis=1, keepdims=True))

@@ -15,6 +15,7 @@ from PIL import Image
 from runner import begin, environment, twofold
 from sklearn.datasets import load_digits
 from small_photos import FILES
+from small_photos import table as rows
 
 from twofold import TSNMF, io
 from twofold.model_files import load_model
@@ -46,11 +47,6 @@ def done(place):
     run = twofold("cluster", "photos", "-k", "3", "--labels", "folders", folder=place)
     assert run.returncode == 0, run.stderr
     return run
-
-
-def rows(path):
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def state(folder):

@@ -43,10 +43,16 @@ def read_stack(
     -------
     ndarray of shape (n, f), (n, h, w) or (n, h, w, c)
     """
+    stack = chosen_array(read_arrays(path), key, path)
+    return shaped(stack, sample_shape, order, path)
+
+
+def shaped(
+    stack: np.ndarray, sample_shape: tuple[int, ...] | None, order: str, path: Any
+) -> np.ndarray:
+    """The samples of an array from ``path``, flat ones brought to their shape."""
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', got {order!r}")
-    arrays = read_arrays(path)
-    stack = arrays[_chosen(arrays, key, path)]
     if sample_shape is None or stack.shape[1:] == tuple(sample_shape):
         return stack
     whole = min(sample_shape, default=0) > 0
@@ -102,18 +108,21 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     return numeric
 
 
-def _chosen(arrays: dict[str, np.ndarray], key: str | None, path: Any) -> str:
+def chosen_array(
+    arrays: dict[str, np.ndarray], key: str | None, path: Any
+) -> np.ndarray:
+    """The array that ``key`` names, or that can only be meant; it is from ``path``."""
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if key is not None:
         if key not in arrays:
             raise ValueError(f"key={key!r} is not in {path}, which has {shapes}")
-        return key
+        return arrays[key]
     stacks = [name for name, a in arrays.items() if sum(s > 1 for s in a.shape) > 1]
     if len(arrays) == 1:
         stacks = list(arrays)
     if len(stacks) != 1:
         raise ValueError(f"key must name one of the arrays of {path}: {shapes}")
-    return stacks[0]
+    return arrays[stacks[0]]
 
 
 def _read_mat(path: Path) -> dict[str, np.ndarray]:

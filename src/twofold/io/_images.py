@@ -70,9 +70,8 @@ def read_images(
     thumbnails : int or None, default=None
         The longer side of thumbnails to make besides, in colour and in their own
         proportions; less if the median image is smaller, or if there are so many that
-        they would take more than 512 MiB. A file is still decoded
-        only once, a large JPEG then perhaps less coarsely, so that its image may
-        differ slightly.
+        they would take more than 512 MiB. A file is still decoded only once, a large
+        JPEG then perhaps less coarsely, so that its image may differ slightly.
     on_error : {"skip", "raise"}, default="skip"
         Whether a file that cannot be read is left out, and listed in ``skipped``,
         or stops it all.

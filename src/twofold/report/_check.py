@@ -13,7 +13,9 @@ _LINK = re.compile(r"(\./|file:///([A-Za-z]:/)?)(?!/|.*//)[A-Za-z0-9%/._~-]*")
 
 _NUMBER = (int, float)
 _LARGEST_INT, _LARGEST = 2**53, 1e300
-_PLAIN = (str, int, float, bool, type(None))
+PLAIN = (str, int, float, bool, type(None))
+"""Kinds of parameters that a report shows."""
+
 _SIDES = ("left", "right", "both")
 
 _VIEW = {
@@ -154,7 +156,7 @@ def _check_tables(summary: dict[str, Any]) -> None:
     if not all(len(pair) == 2 for pair in summary["skipped"]):
         raise ValueError("its skipped files are not pairs of a name and a reason")
     parameters = summary["parameters"]
-    plain = all(isinstance(value, _PLAIN) for value in parameters.values())
+    plain = all(isinstance(value, PLAIN) for value in parameters.values())
     texts = [*parameters, *(v for v in parameters.values() if isinstance(v, str))]
     if not plain or not all(isinstance(t, str) and _is_text(t) for t in texts):
         raise ValueError("its parameters are not plain values")

@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
+from twofold.results import unit_rows
+
 _FEWEST = 10
 _ITERATIONS = 500
 _PERPLEXITY = 30.0
@@ -17,8 +19,7 @@ def layout(coefficients: np.ndarray) -> np.ndarray:
     By t-SNE of the directions of the rows of V, always from the same start; by their
     principal components where there are too few samples.
     """
-    norms = np.linalg.norm(coefficients, axis=1, keepdims=True)
-    rows = coefficients / np.where(norms > 0, norms, 1)
+    rows = unit_rows(coefficients)
     n = len(rows)
     if n < _FEWEST or len(np.unique(rows, axis=0)) < _FEWEST:
         return _unit_square(_principal(rows))

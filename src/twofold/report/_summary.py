@@ -11,7 +11,7 @@ import twofold
 from twofold.collection import THUMBNAIL, Collection
 from twofold.core.arrays import to_numpy
 from twofold.metrics import score_all
-from twofold.report._check import FORMAT, VERSION
+from twofold.report._check import FORMAT, PLAIN, VERSION
 from twofold.report._map import layout
 from twofold.report._pictures import (
     data_uri,
@@ -207,9 +207,7 @@ def _clusters(
 
 def _parameters(model: TSNMF) -> dict[str, Any]:
     """Those that are plain values."""
-    plain = (str, int, float, bool, type(None))
-    parameters = model.get_params()
-    return {k: v for k, v in parameters.items() if isinstance(v, plain)}
+    return {k: v for k, v in model.get_params().items() if isinstance(v, PLAIN)}
 
 
 def _scores(collection: Collection, found: Assignments) -> dict[str, Any] | None:

@@ -18,27 +18,6 @@ from twofold import TSNMF
 from twofold.model_files import load_model
 from twofold.workflow import cluster, predict, read, rewrite_report
 
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory):
-    return make_images(tmp_path_factory.mktemp("input") / "photos")
-
-
-@pytest.fixture(scope="module")
-def done(photos, tmp_path_factory):
-    """The results for ``photos``, which no test may write to, and what made them."""
-    out = tmp_path_factory.mktemp("results") / "out"
-    page, collection, model = run(photos, out)
-    assert page == out / "report.html"
-    return out, collection, model
-
-
-@pytest.fixture
-def results(done, tmp_path):
-    """A copy to be spoiled."""
-    return Path(shutil.copytree(done[0], tmp_path / "results"))
-
-
 # What is written
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,25 +14,6 @@ from twofold import TSNMF
 from twofold.collection import Reading
 from twofold.io import read_images
 from twofold.workflow import predict, rewrite_report
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory):
-    return make_images(tmp_path_factory.mktemp("input") / "photos")
-
-
-@pytest.fixture(scope="module")
-def done(photos, tmp_path_factory):
-    """The results for ``photos``, which no test may write to, and what made them."""
-    out = tmp_path_factory.mktemp("results") / "out"
-    return out, *run(photos, out)[1:]
-
-
-@pytest.fixture
-def results(done, tmp_path):
-    """A copy to be spoiled."""
-    return Path(shutil.copytree(done[0], tmp_path / "results"))
-
 
 # New samples
 
