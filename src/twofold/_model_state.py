@@ -170,6 +170,8 @@ def fitted(
         "_scaling": (facts.scale, float(arrays["typical_norm"])),
         "_fitted": known,
         "_clusters": clusters,
+        "_completion": None,
+        "_energy_weight": float(model.energy_weight),
     }
     if facts.feature_names is not None:
         state["feature_names_in_"] = np.array(facts.feature_names, dtype=object)

@@ -9,6 +9,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils import check_random_state
 
+from twofold._missing import completed, learn_missing, read_incomplete
 from twofold._order import content_order
 from twofold._samples import (
     are_vectors,
@@ -17,14 +18,13 @@ from twofold._samples import (
     is_count,
     read_directions,
     read_numbers,
-    read_samples,
     sample_norms,
     scaled,
     typical_norm,
 )
 from twofold.core import initial
 from twofold.core.arrays import Array, like, positive_or_one, take, to_numpy
-from twofold.core.compact import compact, expand
+from twofold.core.completion import Completion
 from twofold.core.grams import Side, both_sides, both_ways
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
@@ -69,6 +69,10 @@ class Problem:
         Of the starts.
     labels_seed : int
         Of the final K-means.
+    missing : boolean array of shape (n, c, h, w), or None
+        Which entries of the samples are guesses, if any.
+    completion : Completion or None
+        Of the samples as given, where some may be missing.
     """
 
     samples: Array
@@ -83,22 +87,30 @@ class Problem:
     init: str | np.ndarray
     seeds: list[int]
     labels_seed: int
+    missing: Array | None
+    completion: Completion | None
 
     def solve(
         self, weights: Sequence[Pair], progress: Progress
     ) -> list[list[Solution]]:
         """All starts under each (lambda_1, lambda_2), as one batch of runs."""
-        samples, bases = compact(self.samples, self.settings.n_directions)
-        sides = both_sides(samples)
+        samples = self.samples
+        sides = both_sides(samples, self.settings.n_directions)
         distinct = dict.fromkeys(energy for energy, _ in weights)
         starts = {energy: self.starts(samples, sides, energy) for energy in distinct}
         start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
         energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T
         solutions = solve(
-            samples, sides, like(start, samples), energy, graph, self.settings, progress
+            samples,
+            sides,
+            like(start, samples),
+            energy,
+            graph,
+            self.settings,
+            progress,
+            self.missing,
         )
-        solutions = [expand(solution, bases) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
 
     def starts(
@@ -122,10 +134,12 @@ class Problem:
         return take(array, np.argsort(self.order))
 
 
-def read_problem(estimator: Any, X: Any) -> Problem:
+def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     """Validate X against the parameters of ``estimator`` and draw the starts."""
     check_counts(estimator, _COUNTS)
-    samples, shape = read_samples(estimator, X, estimator.sample_shape, reset=True)
+    samples, missing, shape = read_incomplete(
+        estimator, X, estimator.sample_shape, mask, reset=True
+    )
     n, k = samples.shape[0], estimator.n_clusters
     check_enough("n_clusters", k, n)
     check_weights([(estimator.energy_weight, estimator.graph_weight)], samples)
@@ -135,9 +149,14 @@ def read_problem(estimator: Any, X: Any) -> Problem:
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors tell them apart
         scale = "global" if are_vectors(samples) else "sample"
+    order, group = _order(samples, missing, scale)
+    samples, completion = take(samples, order), None
+    if missing is not None:
+        missing = take(missing, order)
+        completion = learn_missing(samples, missing)
+        samples = completed(samples, missing, completion)
+        missing = missing if array_namespace(missing).any(missing) else None
     norms = sample_norms(samples)
-    order, group = _order(samples, norms, scale)
-    samples, norms = take(samples, order), take(norms, order)
     typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
     *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
@@ -154,6 +173,8 @@ def read_problem(estimator: Any, X: Any) -> Problem:
         init=init if isinstance(init, str) else init[order],
         seeds=seeds,
         labels_seed=last,
+        missing=missing,
+        completion=completion,
     )
 
 
@@ -168,15 +189,19 @@ def _settings(estimator: Any, samples: Array) -> Settings:
     )
 
 
-def _order(samples: Array, norms: Array, scale: str) -> tuple[np.ndarray, np.ndarray]:
+def _order(
+    samples: Array, missing: Array | None, scale: str
+) -> tuple[np.ndarray, np.ndarray]:
     """``content_order`` of the samples as the fit sees them, but for rounding."""
-    norms = to_numpy(norms)
+    norms = to_numpy(sample_norms(samples))
     by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
     sizes = positive_or_one(norms[by_norm])
     step = 1e-9 if norms.dtype == np.float64 else 1e-5
     if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
         step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
     flat = to_numpy(samples).reshape(len(norms), -1)[by_norm] / sizes[:, None]
+    if missing is not None:  # what is missing in both is alike, and no number is 2
+        flat[to_numpy(missing).reshape(flat.shape)[by_norm]] = 2.0
     if scale == "global":
         flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
     columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])

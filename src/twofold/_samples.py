@@ -37,6 +37,24 @@ def read_samples(
     shape : tuple of int
         (f,), (h, w) or (h, w, c).
     """
+    rows, _, shape = read_rows(estimator, X, sample_shape, reset=reset)
+    check_finite(rows, "X")
+    return to_stack(rows, shape), shape
+
+
+def read_rows(
+    estimator: Any, X: Any, sample_shape: tuple[int, ...] | None, *, reset: bool
+) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
+    """``read_samples`` before it is known that all numbers are finite.
+
+    Returns
+    -------
+    rows : array of shape (n, f)
+    found : tuple of int
+        The shape of one sample in X.
+    shape : tuple of int
+        (f,), (h, w) or (h, w, c).
+    """
     array = read_numbers(X, "X")
     _check_axes(array)
     found = tuple(array.shape[1:])
@@ -45,13 +63,12 @@ def read_samples(
             f"X must be a stack of samples, got a single one of shape {sample_shape}; "
             "give X[None]"
         )
-    flat = array.reshape(array.shape[0], math.prod(found))
+    rows = array.reshape(array.shape[0], math.prod(found))
     # Of a data frame, its names are checked too.
-    named = X if hasattr(X, "columns") else flat
+    named = X if hasattr(X, "columns") else rows
     validate_data(estimator, named, reset=reset, skip_check_array=True)
-    check_finite(flat, "X")
     shape = found if sample_shape is None else _wanted_shape(sample_shape, found)
-    return to_stack(flat, shape), shape
+    return rows, found, shape
 
 
 def to_stack(flat: Array, shape: tuple[int, ...]) -> Array:
@@ -203,7 +220,7 @@ def read_numbers(values: Any, name: str) -> Array:
     return np.asarray(array, dtype=np.float32 if single else np.float64, order="C")
 
 
-def check_finite(array: Array, name: str) -> None:
+def check_finite(array: Array, name: str, way_out: str = "fill them") -> None:
     """Raise a ValueError that counts what is not finite in ``array`` (n, f)."""
     xp = array_namespace(array)
     finite = xp.isfinite(array)
@@ -215,7 +232,7 @@ def check_finite(array: Array, name: str) -> None:
     raise ValueError(
         f"{name} must be finite, got {n_nan} NaN and {n_bad - n_nan} infinity (inf) "
         f"entries of {array.shape[0] * array.shape[1]}, the first in sample {first}; "
-        "fill them or leave these samples out"
+        f"{way_out} or leave these samples out"
     )
 
 

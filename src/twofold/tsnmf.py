@@ -16,34 +16,30 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from twofold._labels import PlacedClusters, read_labels
+from twofold._missing import is_nan
+from twofold._placing import PlacingMixin
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
 from twofold._samples import (
     SCALES,
-    combine,
     from_stack,
-    new_divisors,
-    read_samples,
-    scaled,
 )
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import Array, to_numpy
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
 from twofold.core.placement import (
     fitted_model,
-    place,
-    project_both,
     reconstruction_errors,
 )
 from twofold.core.state import Solution, State
-from twofold.core.updates import adjust, canonical_signs, update_centroids
+from twofold.core.updates import adjust, canonical_signs
 
 
 class TSNMF(
     CallbackSupportMixin,
+    PlacingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -101,6 +97,11 @@ class TSNMF(
         all by one number, so that their root mean square norm is 1. Either way
         the unit of the pixels does not matter. "auto" is "global" for vectors,
         whose lengths tell them apart, and "sample" for all other samples.
+    missing_values : float or None, default=None
+        What stands for a missing entry in X: usually ``np.nan``, or any other number.
+        With None no entry may be missing but those of a ``mask``. Missing entries are
+        unknowns of the model: they start from a low-rank completion of the samples,
+        and every iteration fills them anew from what the model makes of the others.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts and K-means. None draws a fresh seed each time.
     verbose : int, default=0
@@ -122,11 +123,13 @@ class TSNMF(
         The objective after each iteration. It need not fall: the graphs change.
     objective_terms_ : dict of str to ndarray of shape (n_iter_,)
         ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
-        unweighted terms that make up the objective.
+        unweighted terms that make up the objective. With missing entries ``energy``
+        is minus what the directions lose of it, rather than what they keep.
     n_iter_ : int
         Iterations of the run that was kept.
     reconstruction_error_ : array of shape (n,)
-        The Frobenius norm of each sample less its reconstruction.
+        The Frobenius norm of each sample less its reconstruction, over the entries
+        that are not missing.
     sample_shape_ : tuple of int
         (h, w), (h, w, c) or (f,).
     n_features_in_ : int
@@ -163,6 +166,7 @@ class TSNMF(
         "tol": [Interval(Real, 0, None, closed="left")],
         "sample_shape": [tuple, list, None],
         "scale": [StrOptions(set(SCALES))],
+        "missing_values": [Real, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -182,6 +186,7 @@ class TSNMF(
         tol: float = 1e-2,
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "auto",
+        missing_values: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -197,11 +202,12 @@ class TSNMF(
         self.tol = tol
         self.sample_shape = sample_shape
         self.scale = scale
+        self.missing_values = missing_values
         self.random_state = random_state
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> "TSNMF":
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> "TSNMF":
         """Learn the centroids, coefficients, directions and labels of X.
 
         Parameters
@@ -210,14 +216,16 @@ class TSNMF(
             Samples: matrices, matrices of c channels that share their directions,
             or flat samples (see ``sample_shape``). Any real dtype; float32 stays.
             A PyTorch tensor is fitted where it lies, and the fitted arrays are
-            tensors too.
+            tensors too. What a masked array masks is missing.
         y : ignored
+        mask : array-like of bool, of the shape of X or of one channel of it, or None
+            True for entries of X that are missing, besides ``missing_values``.
 
         Returns
         -------
         self : TSNMF
         """
-        problem = read_problem(self, X)
+        problem = read_problem(self, X, mask)
         weights = [(self.energy_weight, self.graph_weight)]
         with FitProgress(self, X) as progress:
             [solutions] = problem.solve(weights, progress)
@@ -225,7 +233,7 @@ class TSNMF(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
-        self, X: Any, weights: Iterable[tuple[float, float]]
+        self, X: Any, weights: Iterable[tuple[float, float]], *, mask: Any = None
     ) -> list["TSNMF"]:
         """Fit many pairs of weights to the same samples, in one batch.
 
@@ -234,6 +242,8 @@ class TSNMF(
         X : array-like
             As for ``fit``.
         weights : iterable of (energy_weight, graph_weight)
+        mask : array-like of bool, or None
+            As for ``fit``.
 
         Returns
         -------
@@ -247,7 +257,7 @@ class TSNMF(
         ]
         for model in models:
             model._validate_params()
-        problem = read_problem(models[0], X)
+        problem = read_problem(models[0], X, mask)
         check_weights(pairs, problem.samples)
         seen = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
         with FitProgress(self, X) as progress:
@@ -269,23 +279,19 @@ class TSNMF(
                 f"tol={self.tol} of the samples' energy"
             )
             warn_unfinished(self, self.n_iter_, reason, stacklevel=5)
-        coefficients = self._keep_state(problem, best.state)
+        samples = problem.samples if best.samples is None else best.samples
+        coefficients = self._keep_state(problem, samples, best.state)
         return self._keep_labels(problem, coefficients)
 
-    def _keep_state(self, problem: Problem, state: State) -> Array:
+    def _keep_state(self, problem: Problem, samples: Array, state: State) -> Array:
         """Line 9 up to K-means; returns V in the order of the problem's samples."""
-        samples = problem.samples
-        # Anew, since the solver's centroids may be those of compact samples.
-        centroids = update_centroids(samples, state.coefficients)
         self._projections = state.left.projection, state.right.projection
         self._fitted = fitted_model(
-            samples,
-            centroids[0, ...],
-            state,
-            float(self.graph_weight),
-            problem.settings,
+            samples, state, float(self.graph_weight), problem.settings
         )
-        unit, centroids, lengths = adjust(state.coefficients, centroids)
+        self._completion = problem.completion
+        self._energy_weight = float(self.energy_weight)
+        unit, centroids, lengths = adjust(state.coefficients, state.centroids)
         coefficients, centroids = unit[0, ...], centroids[0, ...]
         self._lengths = lengths[0, ...]
         self._scaling = problem.scale, problem.typical_norm
@@ -295,7 +301,9 @@ class TSNMF(
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         self.coefficients_ = problem.as_given(coefficients)
-        errors = reconstruction_errors(samples, coefficients, centroids)
+        errors = reconstruction_errors(
+            samples, coefficients, centroids, problem.missing
+        )
         self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
         return coefficients
 
@@ -310,73 +318,9 @@ class TSNMF(
         self.labels_ = problem.as_given(labels)
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Coefficients of samples against the fitted centroids.
-
-        Each sample gets the nonnegative coefficients that best reconstruct it in
-        the fitted directions while staying close to those of its nearest training
-        samples. A training sample is its own nearest one, so that it gets
-        coefficients close to its row of ``coefficients_``, though not the same:
-        the fit stops before V is at its optimum. ``fit_transform`` is ``fit`` and
-        then ``transform``.
-
-        Parameters
-        ----------
-        X : array-like
-            Samples of the shape that was fitted, or flat.
-
-        Returns
-        -------
-        coefficients : array of shape (m, n_clusters)
-            On the scale of ``coefficients_``.
-        """
-        return self._place(X)
-
-    def _place(self, X: Any) -> Array:
-        """``transform`` as an array, whatever ``set_output`` asks for."""
-        check_is_fitted(self)
-        samples, _ = read_samples(self, X, self.sample_shape_, reset=False)
-        dtype = to_numpy(self.components_).dtype
-        divisor = new_divisors(samples, *self._scaling, dtype)
-        # Scaled in their own precision, which may hold more than that of the model.
-        samples = like(scaled(samples, divisor), self.components_)
-        projected = project_both(samples, self._projections)
-        return place(projected, self._fitted) / self._lengths
-
-    def predict(self, X: Any) -> Array:
-        """The cluster whose training samples are on average nearest to those of X.
-
-        Both are compared by their coefficients, as from ``transform``.
-
-        Parameters
-        ----------
-        X : array-like
-            As for ``transform``.
-
-        Returns
-        -------
-        labels : array of shape (m,)
-        """
-        coefficients = self._place(X)
-        nearest = self._clusters.nearest(coefficients)
-        return array_namespace(nearest).astype(nearest, self.labels_.dtype)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """The images that coefficients stand for.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_clusters)
-            Coefficients, as from ``transform``.
-
-        Returns
-        -------
-        images : array of shape (m, h, w[, c]) or (m, f)
-            With ``scale="sample"`` they have the typical norm of the training
-            samples, since their own is not part of the coefficients.
-        """
-        check_is_fitted(self)
-        return combine(X, self.components_, "n_clusters")
+    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
+        """``fit`` and then ``transform``."""
+        return self.fit(X, mask=mask).transform(X, mask=mask)
 
     @property
     def _n_features_out(self) -> int:
@@ -385,5 +329,6 @@ class TSNMF(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = is_nan(self.missing_values)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

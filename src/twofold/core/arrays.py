@@ -1,5 +1,6 @@
 """The one small place where NumPy and PyTorch arrays are treated differently."""
 
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,6 +42,19 @@ def take(array: Array, indices: Any) -> Array:
     """The given rows of an array, in a copy."""
     xp = array_namespace(array)
     return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
+
+
+def take_runs(tree: Any, runs: Array) -> Any:
+    """The given runs of an array, or of all arrays in (nested) dataclasses and tuples.
+
+    None stays None.
+    """
+    if is_dataclass(tree) and not isinstance(tree, type):
+        taken = {f.name: take_runs(getattr(tree, f.name), runs) for f in fields(tree)}
+        return replace(tree, **taken)
+    if isinstance(tree, tuple):
+        return tuple(take_runs(branch, runs) for branch in tree)
+    return None if tree is None else take(tree, runs)
 
 
 def nearest(

@@ -13,14 +13,22 @@ class Side:
 
     Attributes
     ----------
-    rows : array of shape (n, m, d)
+    rows : array of shape (n, m, d) or (runs, n, m, d)
         The rows of every sample; the projection acts on their d entries.
-    gram : array of shape (d, d)
+    gram : array of shape (d, d) or (runs, d, d)
         G_P (or G_Q), the sum of X_i' X_i.
+    basis : array of shape (w, d) or (runs, w, d), or None
+        Orthonormal columns in which the rows, w long, are written; None where they
+        are as they are.
     """
 
     rows: Array
     gram: Array
+    basis: Array | None = None
+
+    def inside(self, rows: Array) -> Array:
+        """Other rows (..., w), those of centroids or of directions, in the basis."""
+        return rows if self.basis is None else rows @ self.basis
 
 
 def both_ways(samples: Array) -> tuple[Array, Array]:
@@ -37,17 +45,36 @@ def sample_rows(samples: Array) -> Array:
     return samples.reshape(*outer, channels * height, width)
 
 
-def both_sides(samples: Array) -> tuple[Side, Side]:
-    """The left and the right side of the samples (n, c, h, w)."""
+def both_sides(
+    samples: Array, n_directions: tuple[int, int] | None = None
+) -> tuple[Side, Side]:
+    """The left and the right side of the samples ([runs,] n, c, h, w)."""
     left, right = both_ways(samples)
-    return one_side(left), one_side(right)
+    r = n_directions or (None, None)
+    return one_side(left, r[0]), one_side(right, r[1])
 
 
-def one_side(samples: Array) -> Side:
-    """The side of the samples whose projection acts on their columns."""
+def one_side(samples: Array, n_directions: int | None = None) -> Side:
+    """The side of the samples whose projection acts on their columns.
+
+    n samples with m rows each span at most n m dimensions. Eq. (sol_P_pre) can tell
+    apart only these and the directions in which all samples are zero, r of which are
+    kept. Given r, rows that are longer than that are written in a basis of both: the
+    eigenproblem shrinks, while every distance, product and objective stays the same.
+    """
+    xp = array_namespace(samples)
     rows = sample_rows(samples)
-    flat = rows.reshape(-1, rows.shape[-1])
-    return Side(rows, flat.T @ flat)
+    *outer, n, m, d = rows.shape
+    flat, basis = rows.reshape(*outer, n * m, d), None
+    if n_directions is not None and d > n * m + n_directions:
+        # Columns of zeros let the QR add directions that are orthogonal to all rows.
+        spare = xp.zeros_like(flat[..., :1, :])
+        spare = xp.concat([spare] * n_directions, axis=-2)
+        columns = xp.matrix_transpose(xp.concat([flat, spare], axis=-2))
+        basis = xp.linalg.qr(columns)[0]
+        flat = flat @ basis
+        rows = flat.reshape(*outer, n, m, flat.shape[-1])
+    return Side(rows, xp.matrix_transpose(flat) @ flat, basis)
 
 
 def project(rows: Array, projection: Array) -> Array:
@@ -78,7 +105,7 @@ def residual_gram(gram: Array, coefficients: Array, centroid_rows: Array) -> Arr
 
     Parameters
     ----------
-    gram : array of shape (d, d)
+    gram : array of shape (d, d) or (runs, d, d)
     coefficients : array of shape (runs, n, k)
         V.
     centroid_rows : array of shape (runs, k, m, d)

@@ -58,20 +58,17 @@ class FittedModel:
 
 
 def fitted_model(
-    samples: Array,
-    centroids: Array,
-    state: State,
-    graph_weight: float,
-    settings: Settings,
+    samples: Array, state: State, graph_weight: float, settings: Settings
 ) -> FittedModel:
     """Keep what places new samples.
 
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
-    centroids : array of shape (k, c, h, w)
     state : State
-        Of one run, its projections being those of ``samples``.
+        Of one run with these samples.
+    graph_weight : float
+    settings : Settings
     """
     projections = state.left.projection, state.right.projection
     bandwidths = state.left.graph.bandwidth, state.right.graph.bandwidth
@@ -79,7 +76,7 @@ def fitted_model(
         FittedSide(features, centroid_features, bandwidth[0, ...])
         for features, centroid_features, bandwidth in zip(
             project_both(samples, projections),
-            project_both(centroids, projections),
+            project_both(state.centroids[0, ...], projections),
             bandwidths,
             strict=True,
         )
@@ -219,16 +216,17 @@ def _sweep(inner: Array, linear: Array, ridge: Array, solution: Array) -> Array:
 
 
 def reconstruction_errors(
-    samples: Array, coefficients: Array, centroids: Array
+    samples: Array, coefficients: Array, centroids: Array, missing: Array | None = None
 ) -> Array:
-    """||X_i - sum_j v_ij U_j||_F of every sample, as (n,)."""
+    """||X_i - sum_j v_ij U_j||_F of every sample over what is not missing, as (n,)."""
     xp = array_namespace(samples)
-    flat = samples.reshape(samples.shape[0], -1)
-    basis = centroids.reshape(centroids.shape[0], -1)
-    errors = [
-        xp.linalg.vector_norm(
-            flat[i : i + _BLOCK, :] - coefficients[i : i + _BLOCK, :] @ basis, axis=1
-        )
-        for i in range(0, flat.shape[0], _BLOCK)
-    ]
+    n = samples.shape[0]
+    flat, basis = samples.reshape(n, -1), centroids.reshape(centroids.shape[0], -1)
+    errors = []
+    for i in range(0, n, _BLOCK):
+        rest = flat[i : i + _BLOCK, :] - coefficients[i : i + _BLOCK, :] @ basis
+        if missing is not None:
+            gone = missing.reshape(n, -1)[i : i + _BLOCK, :]
+            rest = xp.where(gone, xp.zeros_like(rest), rest)
+        errors.append(xp.linalg.vector_norm(rest, axis=1))
     return xp.concat(errors)

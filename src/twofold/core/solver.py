@@ -1,14 +1,14 @@
 """Algorithm 1: the stopping rule and the loop over all runs at once."""
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
-from typing import TypeVar
 
 import numpy as np
+from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array, like, take, to_numpy
+from twofold.core.arrays import Array, like, take_runs, to_numpy
 from twofold.core.grams import Side, both_ways, project, residual_gram, sample_rows
 from twofold.core.graph import neighbor_graph
+from twofold.core.holes import Data
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
 from twofold.core.state import Settings, SideState, Solution, State
 from twofold.core.updates import (
@@ -19,7 +19,6 @@ from twofold.core.updates import (
 )
 
 Progress = Callable[[int, np.ndarray], bool]
-Tree = TypeVar("Tree")
 
 
 def solve(
@@ -30,8 +29,12 @@ def solve(
     graph_weight: Array,
     settings: Settings,
     progress: Progress | None = None,
+    missing: Array | None = None,
 ) -> list[Solution]:
     """Algorithm 1 up to line 8, for many starts and weights over the same samples.
+
+    Missing entries are unknowns too: between the steps of V and U of every iteration
+    each run fills them in a copy of the samples that is its own.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ def solve(
     progress : callable or None
         Called with the iteration's number and the objectives of the runs that
         are still going; they all stop there if it returns True.
+    missing : boolean array of shape (n, c, h, w) or None
+        Which entries of the samples are guesses; None stands for none.
 
     Returns
     -------
@@ -57,41 +62,46 @@ def solve(
         like(weight, start).reshape(-1, 1, 1)
         for weight in (energy_weight, graph_weight)
     )
+    data = Data(samples, sides, missing)
     factors = start, update_centroids(samples, start)
     going = np.arange(start.shape[0])
     history: list[np.ndarray] = []  # (terms, runs) of every iteration
     solutions: dict[int, Solution] = {}
     while going.size:
-        state = iterate(samples, sides, factors, weights, settings)
+        state, data = iterate(data, factors, weights, settings)
         history.append(np.full((len(TERMS), start.shape[0]), np.nan))
-        history[-1][:, going] = objective_terms(sides, state, weights)
+        history[-1][:, going] = objective_terms(data, state, weights)
         converged = _converged(history, settings.tol * energy)[going]
         halt = progress is not None and progress(len(history), history[-1][-1, going])
         stopped = converged | halt | (len(history) == settings.max_iter)
         if stopped.any():  # those runs are frozen where they are
-            ended = take_runs(state, np.flatnonzero(stopped))
-            runs = going[stopped]
-            solutions |= _solutions(ended, runs, history, converged[stopped])
+            for i in np.flatnonzero(stopped).tolist():
+                run = int(going[i])
+                record = np.stack(history)[:, :, run]
+                solutions[run] = _solution(state, data, i, record, converged[i])
             kept = np.flatnonzero(~stopped)
-            going, state = going[kept], take_runs(state, kept)
-            weights = take_runs(weights[0], kept), take_runs(weights[1], kept)
+            going, state, data = going[kept], take_runs(state, kept), data.of_runs(kept)
+            weights = take_runs(weights, kept)
         factors = state.coefficients, state.centroids
     return [solutions[run] for run in range(start.shape[0])]
 
 
 def iterate(
-    samples: Array,
-    sides: tuple[Side, ...],
+    data: Data,
     factors: tuple[Array, Array],
     weights: tuple[Array, ...],
     settings: Settings,
-) -> State:
-    """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U."""
+) -> tuple[State, Data]:
+    """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U.
+
+    Missing entries are filled before the step of U, which so is at its optimum for the
+    samples that are returned, as ``residual_gram`` needs it.
+    """
     coefficients, centroids = factors
     energy_weight, graph_weight = weights
     states, products = [], []
     for side, view, r in zip(
-        sides, both_ways(centroids), settings.n_directions, strict=True
+        data.sides, both_ways(centroids), settings.n_directions, strict=True
     ):
         rows = sample_rows(view)
         # Line 4
@@ -104,48 +114,51 @@ def iterate(
         products.append(side_products(features, project(rows, projection), graph))
     # Line 6
     coefficients = update_coefficients(coefficients, tuple(products), graph_weight)
-    centroids = update_centroids(samples, coefficients)
-    return State(coefficients, centroids, *states)
+    left, right = states
+    projections = left.projection, right.projection
+    data = data.refilled((coefficients, centroids), projections, energy_weight)
+    centroids = update_centroids(data.samples, coefficients)
+    return State(coefficients, centroids, left, right), data
 
 
-def objective_terms(
-    sides: tuple[Side, ...], state: State, weights: tuple[Array, ...]
-) -> np.ndarray:
-    """The terms of Eq. (obj) in the order of TERMS: (terms, runs)."""
+def objective_terms(data: Data, state: State, weights: tuple[Array, ...]) -> np.ndarray:
+    """The terms of Eq. (obj) in the order of TERMS: (terms, runs).
+
+    With missing entries the energy is less that of the samples, which then changes:
+    minus what the projections lose, see ``holes.fill``.
+    """
     residuals, energy, roughness = [], 0.0, 0.0
     learned = state.left, state.right
     views = both_ways(state.centroids)
-    for side, own, view in zip(sides, learned, views, strict=True):
-        residual = residual_gram(side.gram, state.coefficients, sample_rows(view))
-        residuals.append(projected_trace(own.projection, residual))
-        energy = energy + projected_trace(own.projection, side.gram)
+    xp = array_namespace(state.coefficients)
+    for side, own, view in zip(data.sides, learned, views, strict=True):
+        rows, directions = sample_rows(view), xp.matrix_transpose(own.projection)
+        projection = xp.matrix_transpose(side.inside(directions))
+        residual = residual_gram(side.gram, state.coefficients, side.inside(rows))
+        residuals.append(projected_trace(projection, residual))
+        energy = energy + projected_trace(projection, side.gram)
+        if data.missing is not None:
+            energy = energy - xp.linalg.trace(side.gram)
         roughness = roughness + smoothness(state.coefficients, own.graph)
     terms = (*residuals, energy, roughness)
     flat_weights = (weight.reshape(-1) for weight in weights)
     return np.stack([to_numpy(t) for t in (*terms, total(*terms, *flat_weights))])
 
 
-def take_runs(tree: Tree, runs: np.ndarray) -> Tree:
-    """The given runs of an array, or of every array of a (nested) dataclass."""
-    if is_dataclass(tree) and not isinstance(tree, type):
-        taken = {f.name: take_runs(getattr(tree, f.name), runs) for f in fields(tree)}
-        return replace(tree, **taken)
-    return take(tree, runs)
+def _solution(
+    state: State, data: Data, i: int, record: np.ndarray, converged: bool
+) -> Solution:
+    """Where the i-th of the runs that were still going ended.
 
-
-def _solutions(
-    state: State, runs: np.ndarray, history: list[np.ndarray], converged: np.ndarray
-) -> dict[int, Solution]:
-    """What is known of the runs that have ended, ``state`` being theirs alone."""
-    record = np.stack(history)  # (n_iter, terms, runs)
-    return {
-        int(run): Solution(
-            take_runs(state, np.array([i])),
-            dict(zip(TERMS, record[:, :, run].T, strict=True)),
-            bool(converged[i]),
-        )
-        for i, run in enumerate(runs)
-    }
+    ``record`` holds its terms (n_iter, terms).
+    """
+    one = np.array([i])
+    return Solution(
+        take_runs(state, one),
+        dict(zip(TERMS, record.T, strict=True)),
+        bool(converged),
+        None if data.missing is None else data.of_runs(one).samples[0, ...],
+    )
 
 
 def _converged(history: list[np.ndarray], allowed: float) -> np.ndarray:

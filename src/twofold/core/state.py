@@ -67,8 +67,11 @@ class Solution:
     history : dict of str to array of shape (n_iter,)
         The terms of Eq. (obj) and their ``total`` after every iteration.
     converged : bool
+    samples : array of shape (n, c, h, w) or None
+        With their missing entries as the run filled them; None where none were.
     """
 
     state: State
     history: dict[str, np.ndarray]
     converged: bool
+    samples: Array | None = None

@@ -1,5 +1,6 @@
 """The block updates of Algorithm 1, one pure function each."""
 
+import math
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
@@ -49,7 +50,7 @@ def update_projection(
     ----------
     residual : array of shape (runs, d, d)
         sum_i Lambda_i' Lambda_i.
-    gram : array of shape (d, d)
+    gram : array of shape (d, d) or (runs, d, d)
         G_P.
     energy_weight : array of shape (runs, 1, 1)
         lambda_1.
@@ -66,7 +67,7 @@ def update_projection(
     if n_directions < vectors.shape[-1]:
         above = values - values[..., n_directions - 1 : n_directions]
         rounding = 100 * xp.finfo(values.dtype).eps * (1 + energy_weight[..., 0])
-        tied = xp.abs(above) <= rounding * xp.linalg.trace(gram)
+        tied = xp.abs(above) <= rounding * xp.linalg.trace(gram)[..., None]
         if xp.any(tied[..., n_directions]):
             vectors = vectors @ _most_energy_first(vectors, gram, above, tied)
     return vectors[..., :n_directions]
@@ -78,7 +79,7 @@ def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -
     Parameters
     ----------
     vectors : array of shape (runs, d, d)
-    gram : array of shape (d, d)
+    gram : array of shape (d, d) or (runs, d, d)
     above : array of shape (runs, d)
         By how much their eigenvalues exceed that at which they tie.
     tied : boolean array of shape (runs, d)
@@ -90,7 +91,8 @@ def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -
     # The others go below or above any energy, in the order that they have.
     steps = (1 + xp.arange(d, dtype=above.dtype, device=device(above))) / d
     places = xp.sign(above) * 3 + steps
-    places = xp.where(tied, xp.zeros_like(places), places) * xp.linalg.trace(gram)
+    places = xp.where(tied, xp.zeros_like(places), places)
+    places = places * xp.linalg.trace(gram)[..., None]
     own = xp.eye(d, dtype=above.dtype, device=device(above)) * places[..., None, :]
     return xp.linalg.eigh(xp.where(among, -energy, own))[1]
 
@@ -109,7 +111,7 @@ def learn_projection(
     side : Side
     coefficients : array of shape (runs, n, k)
         V.
-    centroid_rows : array of shape (runs, k, m, d)
+    centroid_rows : array of shape (runs, k, m, w)
         U, as this side reads it.
     energy_weight : array of shape (runs, 1, 1)
         lambda_1.
@@ -118,12 +120,13 @@ def learn_projection(
 
     Returns
     -------
-    projection : array of shape (runs, d, r)
+    projection : array of shape (runs, w, r)
     features : array of shape (runs, n, m r)
     """
-    residual = residual_gram(side.gram, coefficients, centroid_rows)
+    residual = residual_gram(side.gram, coefficients, side.inside(centroid_rows))
     projection = update_projection(residual, side.gram, energy_weight, n_directions)
-    return projection, project(side.rows, projection)
+    features = project(side.rows, projection)
+    return (projection if side.basis is None else side.basis @ projection), features
 
 
 def update_coefficients(
@@ -183,21 +186,23 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
 
     Parameters
     ----------
-    samples : array of shape (n, c, h, w)
+    samples : array of shape ([runs,] n, c, h, w) or ([runs,] n, d)
     coefficients : array of shape (runs, n, k)
 
     Returns
     -------
-    array of shape (runs, k, c, h, w)
+    array of shape (runs, k, c, h, w) or (runs, k, d)
     """
     xp = array_namespace(coefficients)
-    runs, n, k = coefficients.shape
+    runs, _, k = coefficients.shape
     unit, lengths = unit_columns(coefficients)
     correlation = xp.matrix_transpose(unit) @ unit
     rtol = 10 * k * xp.finfo(coefficients.dtype).eps
     inverse = xp.linalg.pinv(correlation, rtol=rtol)
     mixing = xp.matrix_transpose(unit @ inverse / lengths)
-    return (mixing @ samples.reshape(n, -1)).reshape(runs, k, *samples.shape[1:])
+    shape = samples.shape[-3:] if samples.ndim > 3 else samples.shape[-1:]
+    flat = samples.reshape(*samples.shape[: -len(shape)], math.prod(shape))
+    return (mixing @ flat).reshape(runs, k, *shape)
 
 
 def unit_columns(coefficients: Array) -> tuple[Array, Array]:
