@@ -31,6 +31,18 @@ def images(n: int = 60, h: int = 7, w: int = 6, seed: int = 0) -> np.ndarray:
     return stack((n, 1, h, w), seed)[:, 0]
 
 
+def holes(shape: tuple[int, ...], share: float = 0.3, seed: int = 0) -> np.ndarray:
+    """A random mask that leaves something of every sample."""
+    mask = np.random.default_rng(seed).uniform(size=shape) < share
+    mask[mask.reshape(len(mask), -1).all(axis=1), 0] = False
+    return mask
+
+
+def pierced(samples: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """NaN where the mask is True."""
+    return np.where(mask, np.nan, samples)
+
+
 def relative(found: np.ndarray, known: np.ndarray) -> float:
     """How far an array is from a known one, in terms of the latter's norm."""
     return float(np.linalg.norm(found - known) / np.linalg.norm(known))

@@ -38,7 +38,6 @@ BAD_SAMPLES = {
     "objects": (IMAGES.astype(object), "X must hold numbers, got dtype object"),
     "text": (np.full((12, 4), "a"), "X must hold numbers, got dtype <U1"),
     "objects in rows": (np.full((12, 4), {}), "X must hold numbers, got dtype object"),
-    "masked": (np.ma.masked_less(IMAGES, 0), "X must be complete, got a masked array"),
     "dates": (
         np.zeros((12, 4), "datetime64[s]"),
         "X must hold numbers, got dtype date",

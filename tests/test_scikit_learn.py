@@ -49,6 +49,7 @@ def test_the_names_of_a_data_frame_are_kept_and_checked(images):
     model = TSNMF(3, sample_shape=(7, 6), random_state=0).set_output(transform="pandas")
     placed = model.fit_transform(frame)
     assert list(placed.columns) == ["tsnmf0", "tsnmf1", "tsnmf2"]
+    pd.testing.assert_frame_equal(model.transform(frame), placed)
     assert list(model.feature_names_in_) == list(frame.columns)
     plain = TSNMF(3, random_state=0).fit(images)
     np.testing.assert_array_equal(model.predict(frame), plain.predict(images))

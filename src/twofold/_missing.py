@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
+from sklearn.utils.validation import check_is_fitted
 
-from twofold._samples import check_finite, read_rows, to_stack
+from twofold._samples import check_finite, from_stack, read_rows, to_stack
 from twofold.core.arrays import Array, positive_or_one, to_numpy
 from twofold.core.completion import Completion, complete, learn_completion
 
@@ -57,7 +58,7 @@ def read_incomplete(
         mask = own if mask is None else own | read_mask(mask, own.shape)
         X = X.data
     rows, found, shape = read_rows(estimator, X, sample_shape, reset=reset)
-    missing = _marked(rows, estimator.missing_values)
+    missing = marked(rows, estimator.missing_values)
     if mask is not None:
         given = read_mask(mask, (rows.shape[0], *found))
         given = given.reshape(tuple(rows.shape))
@@ -79,8 +80,8 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, Real) and math.isnan(value)
 
 
-def _marked(rows: Array, missing_values: float | None) -> Array | None:
-    """Which entries have the value that stands for a missing one."""
+def marked(rows: Array, missing_values: float | None) -> Array | None:
+    """Which entries have the value that stands for a missing one; None if none does."""
     if missing_values is None:
         return None
     if isinstance(missing_values, bool):
@@ -138,3 +139,49 @@ def completed(
             "mask; fit it with missing_values=np.nan"
         )
     return complete(samples, missing, completion.like(samples))
+
+
+class ImputingMixin:
+    """``impute`` of an estimator with ``missing_values``.
+
+    Attributes
+    ----------
+    _completion : Completion or None
+        None where the fit allowed no missing entries.
+    """
+
+    sample_shape_: tuple[int, ...]
+    _completion: Completion | None
+
+    def impute(self, X: Any, *, mask: Any = None) -> Array:
+        """The samples with their missing entries filled in.
+
+        By the low-rank completion that was learned in the fit, from which the fit
+        itself starts. Of images it is closer to the truth than the reconstruction,
+        ``inverse_transform`` of ``transform``: see docs/missing.md.
+
+        Parameters
+        ----------
+        X, mask
+            As for ``transform``.
+
+        Returns
+        -------
+        images : array of shape (m, h, w[, c]) or (m, f)
+            X where nothing was missing.
+        """
+        return from_stack(self._read_completed(X, mask)[0], self.sample_shape_)
+
+    def _read_completed(self, X: Any, mask: Any) -> tuple[Array, Array | None]:
+        """Completed new samples (m, c, h, w), and which entries were missing if any."""
+        check_is_fitted(self)
+        samples, missing, _ = read_incomplete(
+            self, X, self.sample_shape_, mask, reset=False
+        )
+        if missing is not None and not array_namespace(missing).any(missing):
+            missing = None
+        return self._completed(samples, missing), missing
+
+    def _completed(self, samples: Array, missing: Array | None) -> Array:
+        """Samples (m, c, h, w) with what the fit makes of missing entries."""
+        return completed(samples, missing, self._completion)

@@ -3,19 +3,19 @@
 from typing import Any
 
 from array_api_compat import array_namespace
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from twofold._labels import PlacedClusters
-from twofold._missing import completed, read_incomplete
-from twofold._samples import combine, from_stack, new_divisors, scaled, to_stack
+from twofold._missing import ImputingMixin
+from twofold._samples import combine, new_divisors, scaled, to_stack
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.completion import Completion
 from twofold.core.holes import fill
 from twofold.core.placement import FittedModel, place, project_both
 
 
-class PlacingMixin:
-    """``transform``, ``predict``, ``impute`` and ``inverse_transform``.
+class PlacingMixin(ImputingMixin, TransformerMixin):
+    """``transform``, ``predict`` and ``inverse_transform``, besides ``impute``.
 
     Attributes
     ----------
@@ -26,21 +26,17 @@ class PlacingMixin:
         By which the columns of V were divided.
     _scaling : (str, float)
         What new samples are divided by: their own norm or the typical one.
-    _completion : Completion or None
-        None where the fit allowed no missing entries.
     _energy_weight : float
         lambda_1 of the fit.
     """
 
     components_: Array
     labels_: Array
-    sample_shape_: tuple[int, ...]
     _fitted: FittedModel
     _clusters: PlacedClusters
     _projections: tuple[Array, Array]
     _lengths: Array
     _scaling: tuple[str, float]
-    _completion: Completion | None
     _energy_weight: float
 
     def transform(self, X: Any, *, mask: Any = None) -> Array:
@@ -69,17 +65,13 @@ class PlacingMixin:
 
     def _place(self, X: Any, mask: Any = None) -> Array:
         """``transform`` as an array, whatever ``set_output`` asks for."""
-        check_is_fitted(self)
-        samples, missing, _ = read_incomplete(
-            self, X, self.sample_shape_, mask, reset=False
-        )
-        samples = completed(samples, missing, self._completion)
+        samples, missing = self._read_completed(X, mask)
         dtype = to_numpy(self.components_).dtype
         divisor = new_divisors(samples, *self._scaling, dtype)
         # Scaled in their own precision, which may hold more than that of the model.
         samples = like(scaled(samples, divisor), self.components_)
         coefficients = place(project_both(samples, self._projections), self._fitted)
-        if missing is not None and array_namespace(missing).any(missing):
+        if missing is not None:
             # Once more with what the model fills in, as in the fit.
             samples = self._refilled(samples, missing, coefficients / self._lengths)
             projected = project_both(samples, self._projections)
@@ -93,29 +85,6 @@ class PlacingMixin:
         factors = coefficients[None, ...], centroids[None, ...]
         weight = like([[[self._energy_weight]]], samples)
         return fill(samples, missing, factors, self._projections, weight)[0, ...]
-
-    def impute(self, X: Any, *, mask: Any = None) -> Array:
-        """The samples with their missing entries filled in.
-
-        By the low-rank completion that was learned in the fit, from which the fit
-        itself starts. It is closer to the truth than the reconstruction by the
-        clusters, ``inverse_transform`` of ``transform``: see docs/missing.md.
-
-        Parameters
-        ----------
-        X, mask
-            As for ``transform``.
-
-        Returns
-        -------
-        images : array of shape (m, h, w[, c]) or (m, f)
-            X where nothing was missing.
-        """
-        check_is_fitted(self)
-        samples, missing, shape = read_incomplete(
-            self, X, self.sample_shape_, mask, reset=False
-        )
-        return from_stack(completed(samples, missing, self._completion), shape)
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
         """The cluster whose training samples are on average nearest to those of X.

@@ -11,7 +11,6 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    TransformerMixin,
     _fit_context,
     clone,
 )
@@ -39,9 +38,8 @@ from twofold.core.updates import adjust, canonical_signs
 
 class TSNMF(
     CallbackSupportMixin,
-    PlacingMixin,
     ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
+    PlacingMixin,
     ClusterMixin,
     BaseEstimator,
 ):

@@ -105,6 +105,46 @@ def test_the_objectives_never_rise(n, k, d, weight, seed):
     assert (np.diff(history) <= 1e-10 * (history[0] + np.sum(X**2))).all()
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(3, 25),
+    k=st.integers(1, 6),
+    d=st.integers(1, 9),
+    weight=st.floats(0, 1e3),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 10_000),
+)
+def test_the_objectives_never_rise_with_missing_entries(n, k, d, weight, share, seed):
+    rng = np.random.default_rng(seed)
+    X, V = rng.normal(size=(n, d)), rng.uniform(0.01, 2, size=(n, k))
+    missing = rng.uniform(size=(n, d)) < share
+    U = update_centroids(X, V[None])[0]
+    found = run(X, V, U, SEMI_NMF, 15, missing=missing)
+    assert (np.diff(found.history) <= 1e-10 * np.sum(X**2)).all()
+    X = np.abs(X)
+    options = {"graph": neighbor_graph(X[None], 3, "heat"), "graph_weight": weight}
+    U = rng.uniform(0.01, 2, size=(k, d))
+    found = run(X, V, U, GNMF, 15, missing=missing, **options)
+    rounding = 1e-10 * (found.history[0] + np.sum(X**2))
+    assert (np.diff(found.history) <= rounding).all()
+    rest = (X - found.coefficients @ found.centroids)[~missing]
+    assert np.sum(rest**2) <= found.history[-1] + rounding
+
+
+def test_it_ends_where_the_observed_squares_are_least():
+    X, V = signed(), problems.positive((30, 3))
+    missing = np.random.default_rng(0).uniform(size=X.shape) < 0.3
+    start = np.where(missing, 0, X)
+    U = least_squares(start, V)
+    found = run(start, V, U, SEMI_NMF, 20_000, missing=missing)
+    rest = (X - found.coefficients @ found.centroids)[~missing]
+    assert np.isclose(found.history[-1], np.sum(rest**2))
+    # U is that of the least observed squares, which is solved for by each column.
+    for j, seen in enumerate(~missing.T):
+        best = least_squares(X[seen, j], found.coefficients[seen])
+        np.testing.assert_allclose(found.centroids[:, j], best, atol=1e-5)
+
+
 def test_the_objective_is_that_of_the_residuals_and_the_graph():
     X, V, U = signed(), problems.positive((30, 4)), signed(4, 8, seed=3)
     graph = neighbor_graph(X[None], 3, "binary")
@@ -149,3 +189,16 @@ def test_it_stops_where_the_tolerance_or_the_caller_says():
         X, (V, U), SEMI_NMF, tol=0, max_iter=9, progress=lambda i, _: i == 3
     )
     assert len(halted.history) == 3
+
+
+def test_the_tolerance_refers_to_the_energy_of_the_first_guess():
+    X, V = signed(), problems.positive((30, 3))
+    missing = np.random.default_rng(0).uniform(size=X.shape) < 0.3
+    X[missing] = 30.0  # soon forgotten, while 1e-5 of it is much of the others
+    U, allowed = least_squares(X, V), 1e-5 * np.sum(X**2)
+    options = {"missing": missing, "tol": 1e-5, "max_iter": 5000}
+    found = factorize(X, (V, U), SEMI_NMF, **options)
+    falls = -np.diff(found.history)
+    assert found.converged
+    assert falls[-1] <= allowed < falls[-2]
+    assert np.sum((found.coefficients @ found.centroids) ** 2) < 0.1 * np.sum(X**2)

@@ -53,6 +53,29 @@ class Factors:
     converged: bool
 
 
+class Holes:
+    """The missing entries of X (n, d) in a copy of it.
+
+    They alone are written: to choose between two arrays of the size of X takes longer
+    than the steps of V and U.
+    """
+
+    def __init__(self, samples: Array, missing: Array) -> None:
+        xp = array_namespace(samples)
+        self._flat = xp.asarray(samples.reshape(-1), copy=True)
+        self._samples = self._flat.reshape(samples.shape)  # the same memory
+        self._places = xp.nonzero(missing.reshape(-1))[0]
+        seen = xp.where(missing, xp.zeros_like(samples), samples)
+        self._seen_energy = float(xp.sum(seen**2))
+
+    def filled(self, coefficients: Array, centroids: Array) -> tuple[Array, float]:
+        """X with V U for what is missing, and ||X||^2, until the next time."""
+        xp = array_namespace(coefficients)
+        values = xp.take((coefficients @ centroids).reshape(-1), self._places, axis=0)
+        self._flat[self._places] = values
+        return self._samples, self._seen_energy + float(xp.sum(values**2))
+
+
 def nonnegative_coefficients(
     coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
 ) -> Array:
@@ -87,6 +110,7 @@ def factorize(
     factors: tuple[Array, Array],
     steps: Steps,
     *,
+    missing: Array | None = None,
     graph: Graph | None = None,
     graph_weight: float = 0.0,
     tol: float,
@@ -95,20 +119,28 @@ def factorize(
 ) -> Factors:
     """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
 
+    Missing entries of X are unknowns of the same objective: each iteration moves V,
+    then sets them to what V U is there, and then moves U. None of the three raises the
+    objective: the steps of V and U do not for any X, and a missing entry is part of
+    one square of ||X - V U||^2 alone, which becomes 0. So the objective never rises.
+    What is observed of it is the same without the squares of the missing entries:
+    never more, and equal right after these were set, where it never rises either.
+
     Parameters
     ----------
     samples : array of shape (n, d)
-        X.
+        X, with a first guess of what is missing.
     factors : arrays of shape (n, k) and (k, d)
         V^0, positive, and U^0.
     steps : Steps
+    missing : boolean array of shape (n, d) or None
     graph : Graph or None
         Of one run.
     graph_weight : float
         lambda.
     tol : float
         It ends when an iteration lowers the objective by no more than ``tol``
-        times the energy of the samples, ||X||^2.
+        times the energy of the samples, ||X||^2 as it was given.
     max_iter : int
     progress : callable or None
         As for ``solver.solve``.
@@ -116,11 +148,14 @@ def factorize(
     coefficients, centroids = (factor[None, ...] for factor in factors)
     energy = float(array_namespace(samples).sum(samples**2))
     allowed = tol * (energy or 1.0)
+    holes = None if missing is None else Holes(samples, missing)
     products = side_products(samples, centroids, graph)
     run, objective = Run(max_iter, progress), np.inf
     while run.going:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), graph_weight)
+        if holes is not None:
+            samples, energy = holes.filled(coefficients, centroids)
         centroids = steps.centroids(samples, coefficients, centroids)
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids

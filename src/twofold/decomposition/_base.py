@@ -35,8 +35,11 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _read_flat(self, X: Any, *, reset: bool) -> np.ndarray:
         """Validated samples (n, f)."""
-        samples = self._read_stack(X, reset=reset)
-        return from_stack(samples, self.sample_shape_).reshape(len(samples), -1)
+        return self._flat(self._read_stack(X, reset=reset))
+
+    def _flat(self, stack: np.ndarray) -> np.ndarray:
+        """Samples (n, c, h, w) as rows (n, f), in the order that the user gave."""
+        return from_stack(stack, self.sample_shape_).reshape(len(stack), -1)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The samples that codes stand for.

@@ -57,10 +57,9 @@ class Factorization(CallbackSupportMixin, Decomposition):
         "verbose": ["verbose"],
     }
 
-    def _read_scaled(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _scaled(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Training samples (n, f) as they are fitted, and what they were divided by."""
         check_counts(self, ("n_components", "max_iter"))
-        flat = self._read_flat(X, reset=True)
         check_enough("n_components", self.n_components, len(flat))
         norms = sample_norms(flat)
         self._typical = typical_norm(norms)
@@ -83,7 +82,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         samples: np.ndarray,
         start: tuple[np.ndarray, np.ndarray],
         steps: Steps,
-        **graph: Any,
+        **options: Any,
     ) -> Factors:
         """Alternating steps from V^0 and U^0, with progress and a warning."""
         with FitProgress(self, X) as progress:
@@ -94,7 +93,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 progress=progress,
-                **graph,
+                **options,
             )
         if not found.converged:
             reason = f"the objective fell by less than tol={self.tol} of the energy"
@@ -107,6 +106,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         divisor: np.ndarray,
         factors: tuple[np.ndarray, np.ndarray],
         history: np.ndarray,
+        missing: np.ndarray | None = None,
     ) -> None:
         """Set the fitted attributes from V and U of the scaled samples."""
         coefficients, centroids = factors
@@ -114,7 +114,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         self.coefficients_ = coefficients
         images = centroids.reshape(-1, *self.sample_shape_)
         self.components_ = centroids.dtype.type(self._typical) * images
-        errors = reconstruction_errors(samples, coefficients, centroids)
+        errors = reconstruction_errors(samples, coefficients, centroids, missing)
         self.reconstruction_error_ = errors * divisor
         self.objective_history_ = history
         self.n_iter_ = len(history)
@@ -136,10 +136,13 @@ class Factorization(CallbackSupportMixin, Decomposition):
             On the scale of ``coefficients_``.
         """
         check_is_fitted(self)
-        flat = self._read_flat(X, reset=False)
+        return self._place(self._new_scaled(self._read_flat(X, reset=False)))
+
+    def _new_scaled(self, flat: np.ndarray) -> np.ndarray:
+        """New samples (m, f), scaled as in the fit."""
         dtype = self._centroids.dtype
         divisor = new_divisors(flat, self.scale, self._typical, dtype)
-        return self._place(scaled(flat, divisor).astype(dtype, copy=False))
+        return scaled(flat, divisor).astype(dtype, copy=False)
 
     def _place(self, samples: np.ndarray) -> np.ndarray:
         """Coefficients (m, k) of new samples (m, f), scaled as in the fit."""

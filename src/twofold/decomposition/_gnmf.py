@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 
+from twofold.core.arrays import Array
 from twofold.core.factorize import GNMF as GNMF_STEPS
 from twofold.core.initial import FLOOR
 from twofold.core.placement import place
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition._factorization import GraphFactorization
+from twofold.decomposition._incomplete import IncompleteFactorization
 
 
-class GNMF(GraphFactorization):
+class GNMF(IncompleteFactorization, GraphFactorization):
     """Graph-regularised nonnegative matrix factorisation.
 
     Eq. (gnmf): minimise ||X - V U||^2 + graph_weight Tr(V' L V) over V >= 0 and
@@ -23,6 +25,11 @@ class GNMF(GraphFactorization):
     sample x gets the v >= 0 of the least ||x - v U||^2 + graph_weight
     sum_l w_l ||v - v_l||^2 over its nearest training samples l, which is what the
     objective asks of its row.
+
+    Entries of X may be missing: they are unknowns of the same objective. After the step
+    of V every iteration sets them to what V U is there, which makes their squares in
+    ||X - V U||^2 zero. So none of its three steps ever raises the objective. The graph
+    is that of the samples as they start.
 
     Parameters
     ----------
@@ -46,9 +53,14 @@ class GNMF(GraphFactorization):
         The most iterations.
     tol : float, default=1e-5
         The fit ends when an iteration lowers the objective by no more than ``tol``
-        times the energy of the samples, ||X||^2.
+        times the energy of the samples, ||X||^2 with missing entries as they start.
     sample_shape : tuple of int or None, default=None
         (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+    missing_values : float or None, default=None
+        What stands for a missing entry in X: usually ``np.nan``, or any other number.
+        With None no entry may be missing but those of a ``mask``. Missing entries start
+        from a low-rank completion of the samples, at least 0; those of a new sample
+        from the completion of the fit.
     random_state : int, RandomState instance or None, default=None
         Seeds the start. None draws a fresh seed each time.
     verbose : int, default=0
@@ -62,9 +74,11 @@ class GNMF(GraphFactorization):
         V, nonnegative.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective of the scaled samples after each iteration, at V and U before
-        they are scaled to components of one length. It never rises but for rounding.
+        they are scaled to components of one length, missing entries being as it set
+        them. It never rises but for rounding.
     reconstruction_error_ : ndarray of shape (n,)
-        The norm of each sample less its reconstruction.
+        The norm of each sample less its reconstruction, over the entries that are not
+        missing.
     n_iter_ : int
     sample_shape_ : tuple of int
     n_features_in_ : int
@@ -83,6 +97,11 @@ class GNMF(GraphFactorization):
     True
     """
 
+    _parameter_constraints: dict[str, list[Any]] = {
+        **GraphFactorization._parameter_constraints,
+        **IncompleteFactorization._parameter_constraints,
+    }
+
     def __init__(
         self,
         n_components: int = 8,
@@ -95,6 +114,7 @@ class GNMF(GraphFactorization):
         max_iter: int = 1000,
         tol: float = 1e-5,
         sample_shape: tuple[int, ...] | None = None,
+        missing_values: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -107,24 +127,27 @@ class GNMF(GraphFactorization):
         self.max_iter = max_iter
         self.tol = tol
         self.sample_shape = sample_shape
+        self.missing_values = missing_values
         self.random_state = random_state
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> "GNMF":
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> "GNMF":
         """Learn the components and coefficients of X.
 
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Nonnegative.
+            Nonnegative. What a masked array masks is missing.
         y : ignored
+        mask : array-like of bool, of the shape of X or of one channel of it, or None
+            True for entries of X that are missing, besides ``missing_values``.
 
         Returns
         -------
         self : GNMF
         """
-        samples, divisor = self._read_scaled(X)
+        samples, divisor, missing = self._read_to_fit(X, mask)
         start = self._start(samples)
         first = np.maximum(
             update_centroids(samples, start[None])[0], FLOOR * samples.mean()
@@ -135,6 +158,7 @@ class GNMF(GraphFactorization):
             samples,
             (start, first),
             GNMF_STEPS,
+            missing=missing,
             graph=graph,
             graph_weight=self.graph_weight,
         )
@@ -142,17 +166,17 @@ class GNMF(GraphFactorization):
         factors = found.coefficients * lengths, turned.T
         self._lengths = lengths
         self._keep_fitted(samples, (found.coefficients, found.centroids), graph)
-        self._keep(samples, divisor, factors, found.history)
+        self._keep(samples, divisor, factors, found.history, missing)
         return self
 
-    def _read_flat(self, X: Any, *, reset: bool) -> np.ndarray:
-        flat = super()._read_flat(X, reset=reset)
-        if flat.min() < 0:
+    def _completed(self, samples: Array, missing: Array | None) -> np.ndarray:
+        lowest = float(samples.min())  # what is missing is zero
+        if lowest < 0:
             raise ValueError(
                 "X must be nonnegative. Negative values in data passed to GNMF, down "
-                f"to {flat.min():.3g}; shift X, or use SemiNMF, which takes any sign"
+                f"to {lowest:.3g}; shift X, or use SemiNMF, which takes any sign"
             )
-        return flat
+        return np.maximum(super()._completed(samples, missing), 0)
 
     def _place(self, samples: np.ndarray) -> np.ndarray:
         return place((samples,), self._fitted) * self._lengths

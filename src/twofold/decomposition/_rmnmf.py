@@ -129,7 +129,7 @@ class RMNMF(GraphFactorization):
         -------
         self : RMNMF
         """
-        samples, divisor = self._read_scaled(X)
+        samples, divisor = self._scaled(self._read_flat(X, reset=True))
         start = self._start(samples)
         graph = self._build_graph(samples)
         with FitProgress(self, X) as progress:
