@@ -12,9 +12,11 @@ An eleventh method is one more entry of ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF, PCA
 from sklearn.model_selection import ParameterGrid
@@ -26,7 +28,15 @@ from twofold._problem import draw_seeds
 from twofold.decomposition import GNMF, PCA2D, RMNMF, Flatten, RobustPCA, SemiNMF
 from twofold.tsnmf import TSNMF
 
-__all__ = ["METHODS", "CoefficientKMeans", "Method", "RBFSpectralClustering", "build"]
+__all__ = [
+    "ALL_METHODS",
+    "METHODS",
+    "TOLD_METHODS",
+    "CoefficientKMeans",
+    "Method",
+    "RBFSpectralClustering",
+    "build",
+]
 
 DIRECTIONS = (1, 3, 5, 7, 9)
 """r of PCA, 2DPCA and TS-NMF."""
@@ -57,6 +67,11 @@ class Method:
         Whether ``build`` takes ``max_iter``.
     takes_tensors : bool
         Whether the clusterer fits PyTorch tensors where they lie.
+    told : bool
+        Whether it is told which entries are missing, as NaN in its images, rather
+        than given zeros. The protocol runs it only where entries are missing.
+    paper_title : str
+        The column of the paper's tables that it is set beside: its own, if empty.
     """
 
     title: str
@@ -65,6 +80,8 @@ class Method:
     swept: tuple[str, ...] = ()
     iterative: bool = False
     takes_tensors: bool = False
+    told: bool = False
+    paper_title: str = ""
 
     def settings(self) -> list[dict[str, Any]]:
         """All combinations of the grid; a single empty one where there is no grid."""
@@ -77,17 +94,17 @@ def build(name: str, n_clusters: int, **parameters: Any) -> Any:
     Parameters
     ----------
     name : str
-        One of ``METHODS``.
+        One of ``METHODS`` or ``TOLD_METHODS``.
     n_clusters : int
     **parameters
         ``random_state``, which seeds every part here and now, None with fresh seeds;
         ``sample_shape`` for flat samples; the parameters of the method's grid; and
         any other parameter of its decomposition, or of K-means for ``"kmeans"``.
     """
-    if not isinstance(name, str) or name not in METHODS:
-        known = ", ".join(repr(known) for known in METHODS)
+    if not isinstance(name, str) or name not in ALL_METHODS:
+        known = ", ".join(repr(known) for known in ALL_METHODS)
         raise ValueError(f"name must be one of {known}, got {name!r}")
-    return METHODS[name].build(n_clusters, **parameters)
+    return ALL_METHODS[name].build(n_clusters, **parameters)
 
 
 def kmeans(
@@ -205,3 +222,22 @@ METHODS: dict[str, Method] = {
         takes_tensors=True,
     ),
 }
+"""The paper's ten."""
+
+
+def _told(name: str) -> Method:
+    """A method of the paper's that fits what was observed."""
+    method = METHODS[name]
+    return replace(
+        method,
+        title=f"{method.title}, told",
+        build=partial(method.build, missing_values=np.nan),
+        told=True,
+        paper_title=method.title,
+    )
+
+
+TOLD_METHODS = {f"{name}-told": _told(name) for name in ("gnmf", "semi-nmf", "ts-nmf")}
+"""Those of the ten that can be told which entries are missing."""
+
+ALL_METHODS = METHODS | TOLD_METHODS

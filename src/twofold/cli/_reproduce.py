@@ -20,6 +20,8 @@ app = typer.Typer(
     invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
+_NUMBERS = ("ours", "paper")
+
 _LINE_EVERY = 30.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -76,7 +78,11 @@ Data = Annotated[
 ]
 Methods = Annotated[
     list[str],
-    typer.Option(metavar="NAMES", help="Methods, likewise. Default: the paper's ten."),
+    typer.Option(
+        metavar="NAMES",
+        help="Methods, likewise. Default: the paper's ten and, where pixels are "
+        "missing, three that are told which.",
+    ),
 ]
 Clusters = Annotated[
     list[str],
@@ -170,11 +176,11 @@ def run(
     if context.invoked_subcommand:
         return
     from twofold import reproduce
-    from twofold.methods import METHODS
+    from twofold.methods import ALL_METHODS
 
     protocol = reproduce.Protocol(
         data=_split(data) or _data_at_hand(quick),
-        methods=_split(method) or tuple(METHODS),
+        methods=_split(method) or tuple(ALL_METHODS),
         clusters=_counts(clusters),
         subsets=subsets or (2 if quick else 10),
         seed=seed,
@@ -320,16 +326,17 @@ def _span(seconds: float) -> str:
 
 
 def _print_averages(found: "list[reproduce.Table]") -> None:
-    """The averages of the last method, TS-NMF by default, beside the paper's."""
+    """The averages of each table's last method, TS-NMF by default, and the paper's."""
     from twofold import reproduce
 
-    method = found[0].methods[-1]
-    shown = Table(title=reproduce.find_method(method).title)
-    for column in ("data", "measure", "ours", "paper"):
-        shown.add_column(column, justify="left" if column == "data" else "right")
+    shown = Table()
+    for column in ("data", "method", "measure", "ours", "paper"):
+        shown.add_column(column, justify="right" if column in _NUMBERS else "left")
     for table in found:
+        method = table.methods[-1]
         pair = table.average_pair(method)
         means = pair.ours.mean, pair.paper.mean
         cells = ["-" if mean is None else f"{mean:.1f}" for mean in means]
-        shown.add_row(table.title, table.metric, *cells)
+        title = reproduce.find_method(method).title
+        shown.add_row(table.title, title, table.metric, *cells)
     output.print(shown)

@@ -20,6 +20,7 @@ from twofold.reproduce._protocol import (
     Protocol,
     as_json,
     grid_settings,
+    methods_of,
     n_subsets,
     rows,
 )
@@ -107,7 +108,7 @@ class Table:
     def paper_average(self, method: str) -> float | None:
         """The paper's average as printed, or over the rows of a smaller table."""
         if self.rows == paper_rows(self.data):
-            return paper_average(self.data, self.metric, find_method(method).title)
+            return paper_average(self.data, self.metric, _column(method))
         return self._mean_of_rows(self.paper, method)
 
     def _mean_of_rows(
@@ -162,7 +163,8 @@ def _group_scores(
     """Scores of the tables' fits, not of the studies', by data, N, method, measure."""
     grids = {
         (data, method): set(map(as_json, grid_settings(protocol, data, method)))
-        for data, method in product(protocol.data, protocol.methods)
+        for data in protocol.data
+        for method in methods_of(protocol, data)
     }
     found: dict[tuple[str, int, str, str], Scores] = defaultdict(
         lambda: defaultdict(dict)
@@ -185,18 +187,24 @@ def _table(
 ) -> Table:
     pick = _best_combination if best == "combination" else _best_subsets
     ours, theirs = {}, {}
-    for n, method in product(rows(protocol, data), protocol.methods):
+    ns, methods = rows(protocol, data), methods_of(protocol, data)
+    for n, method in product(ns, methods):
         scores = grouped.get((data, n, method, metric))
         if scores:
             combinations = len(grid_settings(protocol, data, method))
             expected = combinations * n_subsets(protocol, data, n)
             complete = sum(map(len, scores.values())) == expected
             ours[n, method] = pick(scores, complete)
-        cell = paper_tables().get((data, metric, n, find_method(method).title))
+        cell = paper_tables().get((data, metric, n, _column(method)))
         if cell:
             theirs[n, method] = cell
-    title, ns = find_data(data).title, rows(protocol, data)
-    return Table(data, title, metric, ns, protocol.methods, ours, theirs)
+    return Table(data, find_data(data).title, metric, ns, methods, ours, theirs)
+
+
+def _column(method: str) -> str:
+    """The title of the paper's column that a method is set beside."""
+    found = find_method(method)
+    return found.paper_title or found.title
 
 
 def _best_combination(scores: Scores, complete: bool) -> Outcome:

@@ -28,7 +28,7 @@ class DataSet:
         The numbers of classes, N, of which subsets are drawn. None takes all from 2
         on, or eight of them where there are more than ten classes.
     removed : float
-        The share of the entries of each image that is set to zero.
+        The share of the entries of each image that is removed, besides what is NaN.
     """
 
     title: str
@@ -65,6 +65,9 @@ class Loaded:
     Attributes
     ----------
     images : ndarray of shape (n, h, w) or (n, h, w, c), float
+        With zeros for what is missing.
+    missing : boolean array of the same shape, or None
+        None where nothing is.
     target : ndarray of shape (n,)
     rows : tuple of int
     n_classes : int
@@ -73,6 +76,7 @@ class Loaded:
     """
 
     images: np.ndarray
+    missing: np.ndarray | None
     target: np.ndarray
     rows: tuple[int, ...]
     n_classes: int
@@ -119,9 +123,21 @@ def load_data(name: str, seed: int) -> Loaded:
             f"--data {name} must have two classes or more, got {n_classes}"
         )
     rows = wanted.rows or _some_rows(n_classes)
+    digest = "" if np.isfinite(images).all() else _digest(images, target)
     if wanted.removed:
-        images = datasets.remove_entries(images, wanted.removed, random_state=seed)
-    return Loaded(images, target, rows, n_classes, _digest(images, target))
+        images = datasets.remove_entries(
+            images, wanted.removed, fill=np.nan, random_state=seed
+        )
+    missing = np.isnan(images)
+    images = np.where(missing, 0.0, images)
+    return Loaded(
+        images,
+        missing if missing.any() else None,
+        target,
+        rows,
+        n_classes,
+        digest or _digest(images, target),
+    )
 
 
 def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
@@ -140,14 +156,20 @@ def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=2)
 def load_subset(
-    name: str, n_clusters: int, subset: int, seed: int
+    name: str, n_clusters: int, subset: int, seed: int, *, told: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Images and classes of a random subset of ``n_clusters`` classes."""
+    """Images and classes of a random subset of ``n_clusters`` classes.
+
+    What is missing is NaN for methods that are ``told``, and zero for the others.
+    """
     loaded = load_data(name, seed)
     drawn = datasets.sample_classes(
         loaded.target, n_clusters, subset_seed(seed, n_clusters, subset)
     )
-    return loaded.images[drawn], loaded.target[drawn]
+    images = loaded.images[drawn]
+    if told and loaded.missing is not None:
+        images = np.where(loaded.missing[drawn], np.nan, images)
+    return images, loaded.target[drawn]
 
 
 def subset_seed(seed: int, n_clusters: int, subset: int) -> int:

@@ -1,6 +1,7 @@
 """The Markdown page of a run: what was run, how it agrees, and all tables."""
 
 from collections import defaultdict
+from itertools import product
 from statistics import fmean
 
 from twofold.reproduce._about import failure_lines
@@ -15,6 +16,9 @@ CLOSE = 5.0
 """Points within which a cell agrees with the paper's."""
 
 _OF_THE_PAPER = ("accuracy", "nmi")
+
+_OURS = {"ts-nmf": "", "ts-nmf-told": ", told"}
+"""TS-NMF in both ways, and how a row of the second is marked."""
 
 
 def document(summary: Summary) -> str:
@@ -78,32 +82,41 @@ def _missing(of_data: list[Table]) -> list[str]:
 
 def _averages(found: list[Table]) -> str:
     rows = []
-    for table in found:
-        pair = table.average_pair("ts-nmf")
-        if pair.ours.mean is not None and table.metric in _OF_THE_PAPER:
+    tables = (table for table in found if table.metric in _OF_THE_PAPER)
+    for table, (method, how) in product(tables, _OURS.items()):
+        pair = table.average_pair(method)
+        if pair.ours.mean is not None:
             numbers = pair.ours.mean, pair.paper.mean
             shown = [BLANK if x is None else f"{x:.2f}" for x in numbers]
             gap = BLANK if pair.difference is None else f"{pair.difference:+.2f}"
-            rows.append([table.title, table.metric, *shown, gap, _best_other(table)])
+            name, other = f"{table.title}{how}", _best_other(table, method)
+            rows.append([name, table.metric, *shown, gap, other])
     return _table(
         ["data set", "measure", "ours", "paper", "difference", "best other, ours"], rows
     )
 
 
-def _best_other(table: Table) -> str:
-    """The highest average of the other methods, and whose it is."""
-    others = ((table.average(m), m) for m in table.methods if m != "ts-nmf")
-    known = [(mean, method) for mean, method in others if mean is not None]
+def _best_other(table: Table, method: str) -> str:
+    """The highest average of the others that know as much, and whose it is."""
+    told = find_method(method).told
+    others = [m for m in table.methods if m != method and find_method(m).told == told]
+    averages = ((table.average(other), other) for other in others)
+    known = [(mean, other) for mean, other in averages if mean is not None]
     if not known:
         return ""
-    mean, method = max(known)
-    return f"{find_method(method).title} {mean:.2f}"
+    mean, other = max(known)
+    return f"{find_method(other).title} {mean:.2f}"
 
 
 def _agreement(found: list[Table]) -> str:
     rows = []
-    for method in found[0].methods:
-        pairs = [table.pair(n, method) for table in found for n in table.rows]
+    for method in dict.fromkeys(m for table in found for m in table.methods):
+        pairs = [
+            table.pair(n, method)
+            for table in found
+            if method in table.methods
+            for n in table.rows
+        ]
         gaps = [
             pair.difference
             for pair in pairs

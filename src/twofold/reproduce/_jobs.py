@@ -79,7 +79,10 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
     A fit that fails gives results that say why; the others of its job fail with it
     where they are fitted together.
     """
-    images, target = load_subset(job.data, job.n_clusters, job.subset, job.seed)
+    method = find_method(job.method)
+    images, target = load_subset(
+        job.data, job.n_clusters, job.subset, job.seed, told=method.told
+    )
     begin = time.perf_counter()
     outcomes: list[dict[str, Any]]
     with threadpool_limits(1), warnings.catch_warnings():
@@ -96,7 +99,7 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         **{name: value for name, value in asdict(job).items() if name in _SHARED},
         "n_samples": len(target),
         "seconds": seconds,
-        "origin": origin(device if find_method(job.method).takes_tensors else None),
+        "origin": origin(device if method.takes_tensors else None),
     }
     return [
         Result(

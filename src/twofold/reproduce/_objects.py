@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from twofold.methods import METHODS, Method
+from twofold.methods import ALL_METHODS, Method
 
 
 def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
@@ -29,10 +29,10 @@ def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
 
 
 def find_method(name: str) -> Method:
-    """A method by its name in ``METHODS`` or by its import path, module:object."""
-    if name in METHODS:
-        return METHODS[name]
-    found = by_import_path("--method", name, METHODS)
+    """A method by its name in ``ALL_METHODS`` or by its import path, module:object."""
+    if name in ALL_METHODS:
+        return ALL_METHODS[name]
+    found = by_import_path("--method", name, ALL_METHODS)
     if not isinstance(found, Method):
         raise ValueError(
             f"--method {name} must be a twofold.methods.Method, got "
@@ -42,11 +42,11 @@ def find_method(name: str) -> Method:
 
 
 def source_digest(name: str) -> str:
-    """Of the module that a user's method is in; empty for those of ``METHODS``.
+    """Of the module that a user's method is in; empty for those of ``ALL_METHODS``.
 
     The latter change with the version of twofold.
     """
-    if name in METHODS:
+    if name in ALL_METHODS:
         return ""
     find_method(name)
     file = sys.modules[name.partition(":")[0]].__file__

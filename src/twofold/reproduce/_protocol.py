@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 import twofold
-from twofold.methods import METHODS
+from twofold.methods import ALL_METHODS, METHODS
 from twofold.reproduce._data import PAPER_DATA, is_here, load_data
 from twofold.reproduce._objects import find_method, source_digest
 
@@ -49,7 +49,7 @@ class Protocol:
     """
 
     data: tuple[str, ...] = PAPER_DATA
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = tuple(ALL_METHODS)
     clusters: tuple[int, ...] = ()
     subsets: int = 10
     seed: int = 0
@@ -126,6 +126,11 @@ def data_at_hand(quick: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def all_jobs(protocol: Protocol) -> list[Job]:
     """The jobs of a protocol; those on the same subset follow each other."""
+    if not any(methods_of(protocol, data) for data in protocol.data):
+        raise ValueError(
+            f"--method {','.join(protocol.methods)} is for data sets with missing "
+            f"entries, which {','.join(protocol.data)} have not; add orl-40 or orl-60"
+        )
     jobs = [
         Job(
             data,
@@ -139,10 +144,19 @@ def all_jobs(protocol: Protocol) -> list[Job]:
         for data in protocol.data
         for n in rows(protocol, data)
         for subset in range(n_subsets(protocol, data, n))
-        for method in protocol.methods
+        for method in methods_of(protocol, data)
         for settings in _batches(method, grid_settings(protocol, data, method))
     ]
     return jobs + list(_studies(protocol))
+
+
+def methods_of(protocol: Protocol, data: str) -> tuple[str, ...]:
+    """The methods that a data set is run with.
+
+    Those that are told what is missing are left out where nothing is.
+    """
+    whole = load_data(data, protocol.seed).missing is None
+    return tuple(m for m in protocol.methods if not (whole and find_method(m).told))
 
 
 def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
