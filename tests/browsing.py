@@ -77,6 +77,14 @@ def largest(report):
     return max(report.summary["clusters"], key=lambda cluster: cluster["size"])
 
 
+def complaints(axe, page):
+    """What axe-core finds wrong, and where."""
+    return [
+        (found["id"], [node["html"][:120] for node in found["nodes"][:3]])
+        for found in axe.run(page).response["violations"]
+    ]
+
+
 def focused(page):
     return page.evaluate("document.activeElement.dataset.i ?? null")
 

@@ -103,7 +103,7 @@ def test_records_that_are_none(copy, content, reason):
 
 
 def test_a_record_of_a_newer_version(copy):
-    content = {"format": "twofold model", "version": 2, "twofold": "9.1", "more": 1}
+    content = {"format": "twofold model", "version": 3, "twofold": "9.1", "more": 1}
     (copy / "model.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match=r"newer twofold, '9\.1',.*; upgrade twofold$"):
         load_model(copy)
@@ -115,9 +115,9 @@ HUGE = 10**4000
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        ("version", 0, "version must be 1, got 0"),
-        ("version", True, "version must be 1, got True"),
-        ("version", "2", "version must be 1, got '2'"),
+        ("version", 0, "version must be 1 or 2, got 0"),
+        ("version", True, "version must be 1 or 2, got True"),
+        ("version", "2", "version must be 1 or 2, got '2'"),
         ("twofold", None, "twofold must be a string"),
         ("sha256", 5, "sha256 must be a string"),
         ("about", [], "about must be an object"),
@@ -146,6 +146,16 @@ HUGE = 10**4000
         ("fit.feature_names", "abc", "feature_names must be a list of strings"),
         ("fit.feature_names", [1] * 42, "feature_names must be a list of strings"),
         ("fit.feature_names", ["a"], "feature_names must be 42 .* got 1"),
+        ("fit.completion", 3, "completion must be two sizes, or null, got 3"),
+        ("fit.completion", [3], "completion must be two sizes, or null"),
+        ("fit.completion", [3, 0], "completion must be two sizes, or null"),
+        ("fit.completion", [3, HUGE], "completion must be two sizes, or null"),
+        ("fit.completion", {"a": 3, "b": 3}, "completion must be two sizes, or null"),
+        ("parameters.missing_values", "0", "'missing_values' parameter of TSNMF must"),
+        ("parameters.missing_values", "NaN", "'missing_values' parameter of TSNMF"),
+        ("parameters.missing_values", [0], "'missing_values' parameter of TSNMF must"),
+        ("parameters.missing_values", True, "missing_values must be a number .* True"),
+        ("parameters.missing_values", 10**400, "missing_values must be a number or"),
         ("parameters.more", 1, "parameters must have the fields .*'more'. missing"),
         ("parameters.n_clusters", 0, "'n_clusters' parameter of TSNMF must be"),
         ("parameters.n_clusters", True, "n_clusters must be a positive integer"),

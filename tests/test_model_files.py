@@ -183,6 +183,7 @@ def squares(numbers):
 def test_a_model_of_version_1_is_read():
     model, about = load_model(VERSION_1)
     assert about == {"images": "three squares"}
+    assert model.missing_values is None
     given = {"n_clusters": 3, "n_directions": (2, 2), "scale": "global"}
     assert given.items() <= model.get_params().items()
     same(model.init, START)
@@ -259,6 +260,7 @@ def test_about_must_be_json(model, tmp_path, about, reason):
         ),
         ({"init": np.ones((2, 3))}, r"init must be .* of shape \(60, 3\), got .*2, 3"),
         ({"n_directions": ("a", 1)}, "n_directions must be"),
+        ({"missing_values": True}, "missing_values must be a number or None, got True"),
     ],
 )
 def test_parameters_that_could_not_be_read_are_not_written(

@@ -11,6 +11,7 @@ from twofold import TSNMF
 from twofold.results import (
     assign_new,
     assign_trained,
+    filled_in,
     nearest_rows,
     standardized,
     typical_orders,
@@ -223,6 +224,65 @@ def test_assignments_of_new_samples(X, options):
         found.confidence,
         confidence_by_hand(model, found.coefficients, found.clusters),
     )
+
+
+# Missing entries
+
+
+def with_holes(X, marker):
+    """X with one in seven of its entries missing, and the upper part of some."""
+    X = X.astype(float)
+    X.reshape(-1)[::7] = marker
+    X[::5, : X.shape[1] // 3] = marker
+    return X
+
+
+def observed_errors_by_hand(model, X, coefficients):
+    """``errors_by_hand`` with norms that leave missing entries out."""
+    seen = ~np.isclose(X, model.missing_values, equal_nan=True).reshape(len(X), -1)
+    flat = np.where(seen, X.reshape(len(X), -1), 0)
+    rebuilt = np.reshape(model.inverse_transform(coefficients), flat.shape)
+    if model._scaling[0] == "sample":  # a sample was divided by its completed norm
+        rebuilt = rebuilt * (norms_of(model.impute(X)) / model._scaling[1])[:, None]
+    return norms_of(np.where(seen, flat - rebuilt, 0)) / norms_of(flat)
+
+
+@pytest.mark.parametrize("marker", [np.nan, 0.0, -99.0])
+@pytest.mark.parametrize("X", [GREY, COLOUR, GREY.reshape(60, -1)], ids=["g", "c", "v"])
+def test_errors_are_over_what_was_observed(X, marker):
+    X = with_holes(X + 9.5, marker)
+    model = TSNMF(3, missing_values=marker, random_state=0).fit(X)
+    trained, placed = assign_trained(model, X), assign_new(model, X)
+    for found in (trained, placed):
+        np.testing.assert_allclose(
+            found.reconstruction_error,
+            observed_errors_by_hand(model, X, found.coefficients),
+            rtol=1e-6,
+        )
+    seen = np.where(model.impute(X) == X, X, 0)
+    expected = model.reconstruction_error_ / norms_of(seen)
+    np.testing.assert_allclose(trained.reconstruction_error, expected, rtol=1e-6)
+    np.testing.assert_array_equal(placed.clusters, model.predict(X))
+    np.testing.assert_array_equal(placed.coefficients, model.transform(X))
+
+
+def test_filled_in_is_what_impute_says_and_where():
+    X = with_holes(COLOUR, np.nan)
+    model = TSNMF(3, missing_values=np.nan, random_state=0).fit(X)
+    images, missing = filled_in(model, X)
+    np.testing.assert_array_equal(missing, np.isnan(X))
+    np.testing.assert_array_equal(images, model.impute(X))
+    again = assign_trained(model, images, missing)
+    for name, known in vars(assign_trained(model, X)).items():
+        np.testing.assert_array_equal(getattr(again, name), known)
+
+
+def test_where_nothing_is_missing_the_samples_stay_what_they_are(images, model):
+    patient = TSNMF(3, missing_values=np.nan, random_state=0).fit(images)
+    for fitted in (model, patient):
+        samples, missing = filled_in(fitted, images)
+        assert samples is images
+        assert missing is None
 
 
 @pytest.mark.parametrize("scale", ["sample", "global"])

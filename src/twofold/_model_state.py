@@ -2,6 +2,7 @@
 
 import math
 import reprlib
+import sys
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +20,7 @@ from twofold._model_table import (
 from twofold._problem import check_counts
 from twofold._samples import read_directions, read_numbers
 from twofold.core.arrays import to_numpy
+from twofold.core.completion import Completion
 from twofold.core.placement import FittedModel, FittedSide
 from twofold.tsnmf import TSNMF
 
@@ -33,6 +35,15 @@ _PUBLIC = (
 )
 """Arrays that are attributes of the same name and an underscore."""
 
+_PAIRS = ("n_directions", "sample_shape", "completion")
+"""Facts that are lists in JSON."""
+
+_PARTS = ("mean", "left", "right", "gain")
+"""Arrays of a completion."""
+
+_NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+"""Words for ``missing_values`` that JSON has no number for."""
+
 
 def check_parameters(model: TSNMF) -> None:
     """Refuse what ``fit`` would, as far as that can be told without samples."""
@@ -44,6 +55,12 @@ def check_parameters(model: TSNMF) -> None:
     if not (shape is None or are_sizes(shape, 1, 2, 3)):
         raise ValueError(
             f"sample_shape must be one to three sizes, got {reprlib.repr(shape)}"
+        )
+    marker = model.missing_values
+    too_large = isinstance(marker, Integral) and abs(marker) > sys.float_info.max
+    if too_large or isinstance(marker, bool):
+        raise ValueError(
+            f"missing_values must be a number or None, got {reprlib.repr(marker)}"
         )
 
 
@@ -57,6 +74,9 @@ def parameters_of(model: TSNMF) -> dict[str, Any]:
         parameters["init"] = None
     if not isinstance(parameters["random_state"], Integral):
         parameters["random_state"] = None
+    marker = parameters["missing_values"]
+    if marker is not None and not math.isfinite(marker):
+        parameters["missing_values"] = str(float(marker))
     return parameters
 
 
@@ -64,6 +84,7 @@ def facts_of(model: TSNMF) -> Facts:
     """What ``table`` and ``fitted`` need to know of a fitted model."""
     n, k = model.coefficients_.shape
     names = getattr(model, "feature_names_in_", None)
+    completion = model._completion
     return Facts(
         n_samples=int(n),
         n_clusters=int(k),
@@ -74,6 +95,7 @@ def facts_of(model: TSNMF) -> Facts:
         scale=model._scaling[0],
         graph=str(model._fitted.graph),
         feature_names=None if names is None else list(map(str, names)),
+        completion=None if completion is None else tuple(completion.gain.shape[1:]),
     )
 
 
@@ -96,6 +118,9 @@ def arrays_of(model: TSNMF) -> dict[str, np.ndarray]:
         arrays[f"{name}_features"] = side.features
         arrays[f"{name}_centroids"] = side.centroid_features
         arrays[f"{name}_bandwidth"] = side.bandwidth
+    if model._completion is not None:
+        arrays |= {f"completion_{p}": getattr(model._completion, p) for p in _PARTS}
+        arrays["energy_weight"] = np.float64(model._energy_weight)
     if not isinstance(model.init, str):
         arrays["init"] = read_numbers(model.init, "init")
     return {name: _stored(array) for name, array in arrays.items()}
@@ -112,9 +137,11 @@ def _stored(array: Any) -> np.ndarray:
 
 
 def read_facts(found: Any) -> Facts:
-    """Facts from JSON, validated."""
+    """Facts from JSON, validated; without a word on it there is no completion."""
+    if isinstance(found, dict):
+        found = {"completion": None} | found
     check_fields(found, FACTS, "fit")
-    pairs = {k: tuple(found[k]) for k in ("n_directions", "sample_shape")}
+    pairs = {k: tuple(v) for k, v in found.items() if k in _PAIRS and v is not None}
     facts = Facts(**(found | pairs))
     if not facts.n_found <= facts.n_clusters <= facts.n_samples:
         raise ValueError(
@@ -144,6 +171,9 @@ def read_parameters(found: dict[str, Any]) -> dict[str, Any]:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in found.items()
     }
+    marker = found["missing_values"]
+    if isinstance(marker, str):
+        parameters["missing_values"] = _NOT_FINITE.get(marker, marker)
     stand_in: dict[str, Any] = {"init": "random"} if found["init"] is None else {}
     check_parameters(TSNMF(**(parameters | stand_in)))
     return parameters
@@ -170,14 +200,21 @@ def fitted(
         "_scaling": (facts.scale, float(arrays["typical_norm"])),
         "_fitted": known,
         "_clusters": clusters,
-        "_completion": None,
-        "_energy_weight": float(model.energy_weight),
+        "_completion": _completion(facts, arrays),
+        # Without a completion nothing is ever filled in, and none was written.
+        "_energy_weight": float(arrays.get("energy_weight", model.energy_weight)),
     }
     if facts.feature_names is not None:
         state["feature_names_in_"] = np.array(facts.feature_names, dtype=object)
     for name, value in state.items():
         setattr(model, name, value)
     return model
+
+
+def _completion(facts: Facts, arrays: dict[str, np.ndarray]) -> Completion | None:
+    if facts.completion is None:
+        return None
+    return Completion(*(arrays[f"completion_{part}"] for part in _PARTS))
 
 
 def _fitted_model(facts: Facts, arrays: dict[str, np.ndarray]) -> FittedModel:

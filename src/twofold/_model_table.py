@@ -3,7 +3,7 @@
 import math
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,8 @@ class Facts:
     scale : {"sample", "global"}
     graph : {"heat", "binary", "cosine"}
     feature_names : list of str or None
+    completion : (int, int) or None
+        Directions of the rows and of the columns in the completion, if there is one.
     """
 
     n_samples: int
@@ -52,6 +54,14 @@ class Facts:
     scale: str
     graph: str
     feature_names: list[str] | None
+    completion: tuple[int, ...] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; version 1 knows of no completion."""
+        found = asdict(self)
+        if self.completion is None:
+            del found["completion"]
+        return found
 
 
 class Wanted(NamedTuple):
@@ -91,7 +101,7 @@ def table(facts: Facts, *, with_init: bool) -> dict[str, Wanted]:
     }
     wanted |= {f"objective_{term}": history for term in RECORDED}
     wanted |= {"init": coefficients} if with_init else {}
-    return wanted | _table_of_sides(facts)
+    return wanted | _table_of_sides(facts) | _table_of_completion(facts)
 
 
 def _table_of_sides(facts: Facts) -> dict[str, Wanted]:
@@ -108,6 +118,20 @@ def _table_of_sides(facts: Facts) -> dict[str, Wanted]:
             f"{side}_bandwidth": Wanted((1, 1), lowest=0),
         }
     return wanted
+
+
+def _table_of_completion(facts: Facts) -> dict[str, Wanted]:
+    if facts.completion is None:
+        return {}
+    height, width, channels = (*facts.sample_shape, 1, 1)[:3]
+    a, b = facts.completion
+    return {
+        "completion_mean": Wanted((channels, height, width)),
+        "completion_left": Wanted((height, a)),
+        "completion_right": Wanted((width, b)),
+        "completion_gain": Wanted((channels, a, b), lowest=0, highest=1),
+        "energy_weight": Wanted((), _DOUBLE, 0),
+    }
 
 
 def _is_size(value: Any) -> bool:
@@ -139,6 +163,10 @@ FACTS: Fields = {
             value is None
             or (isinstance(value, list) and all(isinstance(v, str) for v in value))
         ),
+    ),
+    "completion": (
+        "two sizes, or null",
+        lambda value: value is None or are_sizes(value, 2),
     ),
 }
 

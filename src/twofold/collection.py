@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from twofold import datasets, io
+from twofold._missing import marked
+from twofold._samples import read_numbers
 from twofold.io._arrays import READERS, chosen_array, shaped
 
 Source = str | Path | Sequence[str | Path]
@@ -60,6 +62,7 @@ class Collection:
     title : str
         A name for people.
     images : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
+        As they were read, or completed by a model.
     names : list of str
         Paths, or places in an array such as ``faces.mat[17]``.
     paths : list of Path
@@ -75,6 +78,8 @@ class Collection:
         Pictures of image files, in the middle of their squares.
     thumbnail_sizes : int array of shape (n, 2) or None
         Height and width of each.
+    missing : boolean array of the shape of ``images``, or None
+        Which entries a model has completed, if any.
     """
 
     title: str
@@ -87,6 +92,7 @@ class Collection:
     target_names: list[str] = field(default_factory=list)
     thumbnails: np.ndarray | None = None
     thumbnail_sizes: np.ndarray | None = None
+    missing: np.ndarray | None = None
 
 
 def read_collection(
@@ -126,6 +132,37 @@ def read_collection(
     if kind == "array":
         return _from_array_file(Path(source), reading, labels)
     return _from_data_set(str(source), labels)
+
+
+def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
+    """Which entries (n, f) have the value that stands for a missing one."""
+    rows = read_numbers(images, "images").reshape(len(images), -1)
+    found = marked(rows, missing_values)
+    return np.zeros(rows.shape, dtype=bool) if found is None else found
+
+
+def check_entries(collection: Collection, missing_values: float | None) -> None:
+    """Refuse samples that are not finite, or of which nothing was observed, by name."""
+    missing = missing_entries(collection.images, missing_values)
+    rows = collection.images.reshape(missing.shape)
+    wrong = ~(np.isfinite(rows) | missing)
+    if wrong.any():
+        n_nan = int(np.isnan(rows[wrong]).sum())
+        way_out = "cluster with --missing nan to fit what was observed, or "
+        raise ValueError(
+            f"{collection.title} must be finite, got {n_nan} NaN and "
+            f"{wrong.sum() - n_nan} infinite entries, the first in "
+            f"{collection.names[wrong.any(axis=1).argmax()]}; "
+            f"{way_out if n_nan else ''}leave these samples out"
+        )
+    empty = np.flatnonzero(missing.all(axis=1))
+    if len(empty):
+        others = f" and {len(empty) - 1} others" if len(empty) > 1 else ""
+        raise ValueError(
+            f"{collection.names[empty[0]]}{others} must have an observed entry, got "
+            f"{missing_values:g}, which stands for missing ones, alone; leave such "
+            "samples out"
+        )
 
 
 def kind_of(source: Source) -> str:

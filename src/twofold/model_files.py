@@ -11,7 +11,6 @@ import os
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from io import BufferedReader
 from numbers import Real
 from pathlib import Path
@@ -46,11 +45,14 @@ __all__ = ["load_model", "save_model"]
 
 _ARRAYS, _RECORD = "model.npz", "model.json"
 
-_FORMAT, _VERSION = "twofold model", 1
+_FORMAT = "twofold model"
+
+_VERSIONS = (1, 2)
+"""The second has a completion, and is written for models that have one alone."""
 
 _FIELDS: Fields = {
     "format": (repr(_FORMAT), lambda value: value == _FORMAT),
-    "version": (str(_VERSION), lambda value: type(value) is int and value == _VERSION),
+    "version": ("1 or 2", lambda value: type(value) is int and value in _VERSIONS),
     "twofold": ("a string", lambda value: isinstance(value, str)),
     "sha256": ("a string", lambda value: isinstance(value, str)),
     "parameters": ("an object", lambda value: isinstance(value, dict)),
@@ -104,7 +106,11 @@ def save_model(
         for name, array in arrays.items():
             check_layout(name, wanted[name], array.shape, array.dtype)
         check_values(arrays, wanted)
-        record = {"parameters": parameters_of(model), "fit": asdict(facts)}
+        record = {
+            "version": _VERSIONS[facts.completion is not None],
+            "parameters": parameters_of(model),
+            "fit": facts.as_dict(),
+        }
         _to_json(record)
     record["about"] = {} if about is None else about
     with _speaking_of("about", "give a smaller dict of what JSON can hold"):
@@ -128,8 +134,9 @@ def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
     -------
     model : TSNMF
         With the parameters and fitted attributes of the one that was saved, and the
-        very results of its ``predict``, ``transform`` and ``inverse_transform``.
-        Its arrays are NumPy's, and lists among its parameters have become tuples.
+        very results of its ``predict``, ``transform``, ``impute`` and
+        ``inverse_transform``. Its arrays are NumPy's, and lists among its parameters
+        have become tuples.
     about : dict
         As it was given, or empty.
     """
@@ -188,7 +195,11 @@ def _write(
 ) -> tuple[Path, Path]:
     """Both files, model.json last, so that it never speaks of what is not there."""
     paths = folder / _ARRAYS, folder / _RECORD
-    head = {"format": _FORMAT, "version": _VERSION, "twofold": twofold.__version__}
+    head = {
+        "format": _FORMAT,
+        "version": record["version"],
+        "twofold": twofold.__version__,
+    }
     # The inner one gets its name first.
     with staged_file(paths[1]) as new_record, staged_file(paths[0]) as new_arrays:
         with new_arrays.open("wb+") as file:
@@ -233,7 +244,7 @@ def _read_record(file: IO[bytes]) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise ValueError(f"must be a {_FORMAT}, got JSON of another kind")
     version = record.get("version")
-    if isinstance(version, int) and version > _VERSION:
+    if isinstance(version, int) and version > max(_VERSIONS):
         raise _NewerError(
             f"{file.name}: was written by a newer twofold, "
             f"{reprlib.repr(record.get('twofold'))}, and this is twofold "

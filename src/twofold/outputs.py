@@ -29,6 +29,7 @@ FILES = (
     "sorted.csv",
     "model.npz",
     "model.json",
+    "completed.npy",
     "report.json",
     "report.html",
     SORTED,
@@ -186,6 +187,12 @@ def save_json(path: Path, content: dict[str, Any]) -> None:
     """Plain values, none of them NaN, which JSON does not know."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     path.write_text(text, encoding="ascii")
+
+
+def save_samples(path: Path, samples: np.ndarray) -> None:
+    """In single precision, unless their numbers are too large for it."""
+    largest = np.min_scalar_type(float(np.abs(samples).max()))
+    np.save(path, samples.astype(np.result_type(np.float32, largest)))
 
 
 def sort_files(

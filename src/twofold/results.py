@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from twofold._labels import mean_rows
-from twofold._samples import divisors, read_numbers, sample_norms
+from twofold._samples import divisors, from_stack, read_numbers, sample_norms
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.placement import reconstruction_errors
 from twofold.tsnmf import TSNMF
@@ -30,7 +30,8 @@ class Assignments:
         Between 0 and 1: the part of a sample's squared coefficients that is on the
         centroid of its own cluster.
     reconstruction_error : ndarray of shape (n,)
-        The norm of a sample less its reconstruction, as a part of its own norm.
+        The norm of a sample less its reconstruction, as a part of its own norm, both
+        over the entries that are not missing.
     """
 
     coefficients: np.ndarray
@@ -39,10 +40,41 @@ class Assignments:
     reconstruction_error: np.ndarray
 
 
-def assign_trained(model: TSNMF, X: Any) -> Assignments:
-    """The assignments of the samples X that ``model`` was fitted to."""
+def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:
+    """Samples as ``impute`` completes them, and which entries were missing.
+
+    Parameters
+    ----------
+    model : TSNMF
+        Fitted.
+    X : array-like
+        As for ``predict``.
+
+    Returns
+    -------
+    images : array of shape (n, h, w[, c]) or (n, f)
+        X itself where nothing is missing.
+    missing : boolean array of the same shape, or None
+        None where nothing is missing.
+    """
+    stack, missing = model._read_completed(X, None)
+    if missing is None:
+        return X, None
+    shape = model.sample_shape_
+    return to_numpy(from_stack(stack, shape)), to_numpy(from_stack(missing, shape))
+
+
+def assign_trained(
+    model: TSNMF, X: Any, missing: np.ndarray | None = None
+) -> Assignments:
+    """The assignments of the samples X that ``model`` was fitted to.
+
+    With ``missing`` both are as from ``filled_in``, which need not be done again.
+    """
+    if missing is None:
+        X, missing = filled_in(model, X)
     coefficients = _shared(to_numpy(model.coefficients_), to_numpy(X))
-    return _assignments(model, X, coefficients, to_numpy(model.labels_))
+    return _assignments(model, X, missing, coefficients, to_numpy(model.labels_))
 
 
 def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
@@ -59,7 +91,7 @@ def assign_new(model: TSNMF, X: Any) -> Assignments:
     """The assignments of new samples, by ``transform`` and ``predict``."""
     coefficients = model._place(X)
     clusters = to_numpy(model._clusters.nearest(coefficients))
-    return _assignments(model, X, to_numpy(coefficients), clusters)
+    return _assignments(model, *filled_in(model, X), to_numpy(coefficients), clusters)
 
 
 def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -115,13 +147,17 @@ def nearest_rows(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _assignments(
-    model: TSNMF, X: Any, coefficients: np.ndarray, clusters: np.ndarray
+    model: TSNMF,
+    X: Any,
+    missing: np.ndarray | None,
+    coefficients: np.ndarray,
+    clusters: np.ndarray,
 ) -> Assignments:
     return Assignments(
         coefficients=coefficients,
         clusters=clusters,
         confidence=_confidence(model, coefficients, clusters),
-        reconstruction_error=_relative_errors(model, X, coefficients),
+        reconstruction_error=_relative_errors(model, X, missing, coefficients),
     )
 
 
@@ -135,15 +171,24 @@ def _confidence(
     return squared[np.arange(len(squared)), own]
 
 
-def _relative_errors(model: TSNMF, X: Any, coefficients: np.ndarray) -> np.ndarray:
-    """||X_i - sum_j v_ij U_j|| / ||X_i||, the fit's own scaling taken into account."""
+def _relative_errors(
+    model: TSNMF, X: Any, missing: np.ndarray | None, coefficients: np.ndarray
+) -> np.ndarray:
+    """||X_i - sum_j v_ij U_j|| / ||X_i|| over what is not missing of completed samples.
+
+    The fit's own scaling, which is by their norms, is taken into account.
+    """
     # In their own precision, which may hold more than that of the model.
     samples = to_numpy(read_numbers(X, "X")).reshape(len(coefficients), -1)
     norms = sample_norms(samples)
     scale, typical = model._scaling
     divisor = divisors(norms, scale, typical)
     centroids = to_numpy(model.components_) / typical
-    errors = reconstruction_errors(samples / divisor[:, None], coefficients, centroids)
+    errors = reconstruction_errors(
+        samples / divisor[:, None], coefficients, centroids, missing
+    )
+    if missing is not None:
+        norms = sample_norms(np.where(missing.reshape(samples.shape), 0, samples))
     return errors * divisor / positive_or_one(norms)
 
 

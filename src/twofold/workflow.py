@@ -10,7 +10,14 @@ from typing import Any
 from twofold._files import staged_file, staged_folder
 from twofold._json import read_json
 from twofold._progress import each_iteration
-from twofold.collection import Collection, Reading, Source, kind_of, read_collection
+from twofold.collection import (
+    Collection,
+    Reading,
+    Source,
+    check_entries,
+    kind_of,
+    read_collection,
+)
 from twofold.io._arrays import unflatten
 from twofold.model_files import load_model, save_model
 from twofold.origin import Origin
@@ -22,6 +29,7 @@ from twofold.outputs import (
     check_folder,
     save_csv,
     save_json,
+    save_samples,
     sort_files,
 )
 from twofold.report import near_duplicates, render, summarize
@@ -29,6 +37,7 @@ from twofold.results import (
     Assignments,
     assign_new,
     assign_trained,
+    filled_in,
     typical_orders,
     typicality,
 )
@@ -118,6 +127,7 @@ def cluster(
         raise ValueError(f"sort must be 'copy', 'link' or None, got {sort!r}")
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
+    check_entries(collection, model.missing_values)
 
     def told(iteration: int, objective: float) -> None:
         tell(Step("fitting", iteration, model.max_iter, {"objective": objective}))
@@ -125,7 +135,7 @@ def cluster(
     tell(Step("fitting", 0, model.max_iter))
     with each_iteration(told):
         model.fit(collection.images)
-    total = 5 + bool(sort)
+    total = 5 + bool(sort) + (model.missing_values is not None)
     with _writing_to(folder), staged_folder(folder, replace=force) as new:
         files = _written(collection, model, folder, new, sort)
         for done, file in enumerate(files):
@@ -154,7 +164,9 @@ def _written(
 ) -> Iterator[str]:
     """Write the files into ``new``, naming each before it is begun."""
     yield "assignments.csv"
-    found = assign_trained(model, collection.images)
+    images, missing = filled_in(model, collection.images)
+    collection = replace(collection, images=images, missing=missing)
+    found = assign_trained(model, images, missing)
     typical = typicality(collection.images, found.clusters)
     origin = Origin.of(collection, typical_orders(found.clusters, typical))
     rows = assignment_rows(collection.names, found, origin.nearest(model, found))
@@ -166,6 +178,9 @@ def _written(
     save_csv(new / "duplicates.csv", ("group", "path"), lines)
     yield "model.npz"
     save_model(model, new, about=origin.as_dict())
+    if model.missing_values is not None:
+        yield "completed.npy"
+        save_samples(new / "completed.npy", collection.images)
     if sort:
         yield SORTED
         placed = sort_files(new / SORTED, collection.paths, found.clusters, sort)
@@ -215,8 +230,10 @@ def predict(
         raise ValueError(
             f"samples of {source} must be {needed} for the model in {path}, got {came}"
         )
+    collection = replace(collection, images=images)
+    check_entries(collection, model.missing_values)
     found = assign_new(model, images)
-    return replace(collection, images=images), found, origin.nearest(model, found)
+    return collection, found, origin.nearest(model, found)
 
 
 def rewrite_report(folder: Path) -> Path:

@@ -263,6 +263,19 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
         (["cluster", "photos", "-k", "3", "--out", "file"], 1, "file is a file"),
         (["cluster", "photos", "-k", "3", "--labels", "gnd"], 1, "'folders'"),
         (["cluster", "nan.npy", "-k", "2"], 1, "must be finite, got 1 NaN"),
+        (
+            ["cluster", "nan.npy", "-k", "2"],
+            1,
+            "nan.npy[0]; cluster with --missing nan",
+        ),
+        (["cluster", "nan.npy", "-k", "2", "--missing", "7"], 1, "--missing nan"),
+        (["cluster", "nan.npy", "-k", "2", "--missing", "x"], 2, "--missing"),
+        (["cluster", "hole.npy", "-k", "2", "--missing", "nan"], 1, "hole.npy[1] must"),
+        (
+            ["cluster", "inf.npy", "-k", "2", "--missing", "nan"],
+            1,
+            "1 infinite entries",
+        ),
         (["cluster", "text.npy", "-k", "2"], 1, "cannot be read as .npy"),
         (["predict", "photos", "photos"], 1, "model.json"),
         (["predict", "file", "photos"], 1, "expected a folder with model.json"),
@@ -280,6 +293,8 @@ def test_errors_are_one_line_and_a_code(
     (tmp_path / "file").write_text("a file")
     (tmp_path / "text.npy").write_text("no array")
     np.save(tmp_path / "nan.npy", np.array([[1.0, np.nan], [2, 3], [4, 5]]))
+    np.save(tmp_path / "hole.npy", np.array([[1.0, 2], [np.nan] * 2, [4, 5]]))
+    np.save(tmp_path / "inf.npy", np.array([[1.0, np.nan], [2, np.inf], [4, 5]]))
     before = state(tmp_path), state(place / "photos")
     failed = here(*arguments)
     assert failed.returncode == code

@@ -143,6 +143,15 @@ def browser():
         made.close()
 
 
+@pytest.fixture(scope="session")
+def axe():
+    """The checker of axe-core."""
+    module = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
+    return module.Axe()
+
+
 @pytest.fixture
 def opened(browser, report):
     """A function that opens the report; at the end, nothing may have gone wrong."""

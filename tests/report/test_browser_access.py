@@ -5,6 +5,7 @@ import pytest
 from browsing import (
     DESKTOP,
     PHONE,
+    complaints,
     find,
     focused,
     items_of,
@@ -326,21 +327,6 @@ def test_nothing_scrolls_sideways(opened, width):
     assert page.evaluate(
         "(v => v.scrollWidth <= v.clientWidth)(document.getElementById('viewer'))"
     )
-
-
-@pytest.fixture(scope="session")
-def axe():
-    module = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
-    return module.Axe()
-
-
-def complaints(axe, page):
-    return [
-        (found["id"], [node["html"][:120] for node in found["nodes"][:3]])
-        for found in axe.run(page).response["violations"]
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -34,6 +34,7 @@ def cluster(
     key: options.Key = None,
     sample_shape: options.SampleShape = None,
     order: options.RowOrder = None,
+    missing: options.Missing = None,
     seed: options.Seed = 0,
     energy_weight: options.EnergyWeight = None,
     graph_weight: options.GraphWeight = None,
@@ -60,6 +61,7 @@ def cluster(
     parameters = {
         "n_clusters": clusters,
         "random_state": seed,
+        "missing_values": missing,
         "energy_weight": energy_weight,
         "graph_weight": graph_weight,
         "n_directions": directions,
@@ -110,6 +112,7 @@ def _run(
 ) -> None:
     """Read, fit and write; tell what came out."""
     from twofold import TSNMF, workflow
+    from twofold.collection import missing_entries
 
     begin = time.time()
     try:
@@ -128,6 +131,10 @@ def _run(
         written = page.exists() and page.stat().st_mtime >= begin
         say("Stopped", f"after {page}" if written else "nothing was written")
         raise
+    facts = {}
+    if model.missing_values is not None:
+        missing = missing_entries(collection.images, model.missing_values)
+        facts["missing"] = int(missing.any(axis=1).sum())
     shown.end(
         report=str(report),
         images=count,
@@ -135,6 +142,7 @@ def _run(
         skipped=len(collection.skipped),
         clusters=len(set(model.labels_.tolist())),
         iterations=model.n_iter_,
+        **facts,
     )
 
 

@@ -37,6 +37,10 @@ class Lines(Silent):
         tell(f"{_counted(facts['images'], 'sample')} of {shape}")
         if facts["skipped"]:
             tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
+        if "missing" in facts:
+            filled = "; completed.npy has them filled in" if facts["missing"] else ""
+            count = _counted(facts["missing"], "sample")
+            tell(f"{count} with missing entries{filled}")
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")

@@ -121,6 +121,14 @@ RowOrder = Annotated[
         "column (F).",
     ),
 ]
+Missing = Annotated[
+    float | None,
+    typer.Option(
+        metavar="VALUE",
+        help="What stands for a missing entry, which is filled in: nan, or a number in "
+        "the unit of the input. In image files 0 is black and 1 is white.",
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(

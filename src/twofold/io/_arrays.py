@@ -4,7 +4,7 @@ import itertools
 import math
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ def read_stack(
     Parameters
     ----------
     path : str or Path
-        A .mat (version 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file.
+        A .mat (version 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file. Empty
+        cells of text are NaN.
     key : str or None, default=None
         Which of the arrays in the file. None takes the only one, or the only one
         with at least two axes longer than 1.
@@ -197,8 +198,17 @@ def _read_text(path: Path) -> dict[str, np.ndarray]:
         delimiter = next((d for d in _DELIMITERS if d in first), None)
         # A row with any number in it is no header, even if others are missing.
         header = not any(map(_is_number, first.strip().split(delimiter)))
-        rows = lines if header else itertools.chain([first], lines)
+        rows: Iterator[str] = itertools.chain([] if header else [first], lines)
+        if delimiter is not None:
+            rows = _without_empty_cells(rows, delimiter)
         return {"data": np.loadtxt(rows, delimiter=delimiter, ndmin=2)}
+
+
+def _without_empty_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
+    """The lines, an empty cell being NaN: so pandas and spreadsheets write it."""
+    for line in lines:
+        cells = [cell.strip() for cell in line.rstrip("\r\n").split(delimiter)]
+        yield delimiter.join(cell or "nan" for cell in cells) if "" in cells else line
 
 
 def _is_number(token: str) -> bool:

@@ -25,6 +25,14 @@ _VIEW = {
     "many": [int],
     "kept": _NUMBER,
 }
+_PAIR = {"item": int, "share": _NUMBER, "before": _PICTURE, "after": _PICTURE}
+_MISSING = {
+    "images": int,
+    "share": _NUMBER,
+    "least": _NUMBER,
+    "most": _NUMBER,
+    "pairs": [_PAIR],
+}
 _SCORES = dict.fromkeys(("accuracy", "nmi", "purity", "ari"), _NUMBER)
 _CONFUSION = {"classes": [str], "clusters": [int], "counts": [[int]]}
 _SCHEMA = {
@@ -62,6 +70,7 @@ _SCHEMA = {
     "duplicates": [[int]],
     "duplicate_groups": int,
     "duplicate_images": int,
+    "missing": (_MISSING, None),
     "convergence": {"objective": [_NUMBER], "max_iter": int},
     "projections": {"mean": _PICTURE, "views": [_VIEW]},
     "scores": ({"values": _SCORES, "confusion": (_CONFUSION, None)}, None),
@@ -80,7 +89,8 @@ def check_summary(summary: Any) -> None:
             f"it is of version {summary.get('version')!r}, and this twofold reads "
             f"version {VERSION}"
         )
-    _check(summary, _SCHEMA, "the report")
+    # Only reports of images with missing pixels have a word on them.
+    _check({"missing": None} | summary, _SCHEMA, "the report")
     _check_places(summary)
     _check_thumbnails(summary)
     _check_tables(summary)
@@ -129,6 +139,8 @@ def _check_places(summary: dict[str, Any]) -> None:
     """Every image that is named is there, and every one is in its cluster."""
     items, clusters = summary["items"], summary["clusters"]
     named = summary["outliers"] + [i for group in summary["duplicates"] for i in group]
+    if summary.get("missing"):
+        named = named + [pair["item"] for pair in summary["missing"]["pairs"]]
     if not all(0 <= i < len(items) for i in named):
         raise ValueError("it names images that it does not have")
     links = [item["link"] for item in items if item["link"] is not None]

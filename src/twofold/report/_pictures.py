@@ -84,6 +84,15 @@ def reduced(picture: np.ndarray, factor: int) -> np.ndarray:
     return np.asarray(Image.fromarray(picture).reduce(factor))
 
 
+def shrunk(picture: np.ndarray, longest: int) -> np.ndarray:
+    """A picture of which no side is longer than so many pixels."""
+    if max(picture.shape[:2]) <= longest:
+        return picture
+    image = Image.fromarray(picture)
+    image.thumbnail((longest, longest))
+    return np.asarray(image)
+
+
 def _encoded(picture: np.ndarray, kind: str, **options: int | bool) -> str:
     file = BytesIO()
     Image.fromarray(picture).save(file, kind, **options)
@@ -92,12 +101,7 @@ def _encoded(picture: np.ndarray, kind: str, **options: int | bool) -> str:
 
 
 def _thumbnail(sample: np.ndarray, low: float, high: float, longest: int) -> np.ndarray:
-    picture = picture_of(sample, low, high)
-    if max(picture.shape[:2]) <= longest:
-        return picture
-    image = Image.fromarray(picture)
-    image.thumbnail((longest, longest))
-    return np.asarray(image)
+    return shrunk(picture_of(sample, low, high), longest)
 
 
 def _curve(vector: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -1,5 +1,6 @@
 """A clustering as a dict of plain values, from which the page is made."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from twofold.core.arrays import to_numpy
 from twofold.metrics import score_all
 from twofold.report._check import FORMAT, PLAIN, VERSION
 from twofold.report._map import layout
+from twofold.report._missing import chosen_pairs, missing_facts
 from twofold.report._pictures import (
     data_uri,
     names_image,
@@ -52,6 +54,7 @@ def summarize(
     Parameters
     ----------
     collection : Collection
+        Completed, where entries were missing.
     model : TSNMF
         Fitted to it.
     found : Assignments
@@ -67,13 +70,16 @@ def summarize(
     -------
     dict of str to JSON-able values
         Images are named by their place in ``items``, where only shown ones are.
+        There is a ``missing`` only where something was.
     """
     n = len(found.clusters)
     unusual = _outliers(typical)
     orders = typical_orders(found.clusters, typical)
-    shown = _shown(orders, unusual, duplicates[:_GROUPS], n)
+    pairs = chosen_pairs(collection)
+    shown = _shown(orders, [*unusual, *pairs], duplicates[:_GROUPS], n)
     place = {int(i): at for at, i in enumerate(shown)}
-    return {
+    missing = missing_facts(collection, pairs, place)
+    summary: Summary = {
         "format": FORMAT,
         "version": VERSION,
         "twofold": twofold.__version__,
@@ -100,6 +106,7 @@ def summarize(
         "projections": projections(collection.images, model),
         "scores": _scores(collection, found),
     }
+    return summary | ({"missing": missing} if missing else {})
 
 
 def _outliers(typical: np.ndarray) -> np.ndarray:
@@ -116,14 +123,14 @@ def printable(text: str) -> str:
 
 def _shown(
     orders: list[np.ndarray],
-    unusual: np.ndarray,
+    singled_out: list[int],
     duplicates: list[list[int]],
     n: int,
 ) -> np.ndarray:
     """The samples that are shown: all, or an even choice from each cluster's order."""
     if n <= MOST_SHOWN:
         return np.arange(n)
-    listed = {int(i) for i in unusual}
+    listed = {int(i) for i in singled_out}
     for group in duplicates:
         listed |= set(group[: MOST_SHOWN // (4 * _GROUPS)])
     share = (MOST_SHOWN - len(listed)) / n
@@ -206,8 +213,10 @@ def _clusters(
 
 
 def _parameters(model: TSNMF) -> dict[str, Any]:
-    """Those that are plain values."""
-    return {k: v for k, v in model.get_params().items() if isinstance(v, PLAIN)}
+    """Those that are plain values; JSON knows NaN and infinity as text alone."""
+    plain = {k: v for k, v in model.get_params().items() if isinstance(v, PLAIN)}
+    odd = {k for k, v in plain.items() if isinstance(v, float) and not math.isfinite(v)}
+    return plain | {k: str(plain[k]) for k in odd}
 
 
 def _scores(collection: Collection, found: Assignments) -> dict[str, Any] | None:

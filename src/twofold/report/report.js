@@ -83,6 +83,7 @@
     const wanted = folded(byId("find").value.trim());
     matches = haystack.map((text) => text.includes(wanted));
     for (const tile of tiles) tile.parentElement.hidden = !matches[tile.dataset.i];
+    for (const pair of all(".pairs > li")) pair.hidden = !matches[pair.dataset.i];
     points.forEach((point, i) => point.classList.toggle("faded", !matches[i]));
     for (const fold of folds) fold.classList.toggle("filtered", wanted !== "");
     for (const cluster of clusters) cluster.hidden = !hasMatch(cluster);
