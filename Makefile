@@ -13,7 +13,8 @@ STORE ?= reproduction/results.sqlite
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check format defaults data methods store reproduction \
-  folder confidence outliers help-text screenshots torch clean
+  folder confidence outliers imputation missing-cost missing-protocol unmarked help-text \
+  screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -27,6 +28,10 @@ help:
 	@echo "make folder     time twofold cluster on 2,000 images into docs/command-line.md"
 	@echo "make confidence  measure what confidence is worth, likewise"
 	@echo "make outliers   measure what finds outliers, likewise"
+	@echo "make imputation  measure imputed pixels into docs/missing.md"
+	@echo "make missing-cost  measure what missing pixels cost, likewise"
+	@echo "make unmarked   measure damage that is not marked, likewise"
+	@echo "make missing-protocol STORE=FILE  write a store's results of them, likewise"
 	@echo "make help-text  write the help of every command, likewise"
 	@echo "make screenshots  take the pictures of a report in docs/, by Chromium"
 	@echo "make format    format the code"
@@ -85,6 +90,19 @@ confidence: $(READY)
 
 outliers: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/outliers.py --into docs/command-line.md
+
+imputation: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/imputation.py --into docs/missing.md
+
+missing-cost: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/missing_cost.py --into docs/missing.md
+
+missing-protocol: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/missing_protocol.py --store $(STORE) \
+	  --into docs/missing.md
+
+unmarked: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/unmarked.py --into docs/missing.md
 
 help-text: $(READY)
 	$(BIN)/python benchmarks/help_text.py --into docs/command-line.md

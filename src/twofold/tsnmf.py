@@ -235,6 +235,8 @@ class TSNMF(
     ) -> list["TSNMF"]:
         """Fit many pairs of weights to the same samples, in one batch.
 
+        With missing entries each pair fills a copy of the samples of its own.
+
         Parameters
         ----------
         X : array-like

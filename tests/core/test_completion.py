@@ -88,7 +88,7 @@ def test_many_samples_are_learned_from_an_even_choice(monkeypatch):
     truth = smooth_stack(n=400)
     missing = holes(truth.shape, 0.4)
     samples = np.where(missing, 0.0, truth)
-    monkeypatch.setattr(completion, "_MAX_LEARNED", 100)
+    monkeypatch.setattr(completion, "_ENTRIES", 100 * truth[0].size)
     some = learn_completion(samples, missing)
     chosen = learn_completion(samples[::4], missing[::4])
     np.testing.assert_array_equal(some.gain, chosen.gain)

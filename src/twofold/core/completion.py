@@ -7,6 +7,7 @@ below that of the noise is zero, so that few directions are left: the completion
 low rank in both ways. The noise is chosen by entries that were seen, held out.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from array_api_compat import array_namespace, device
@@ -14,8 +15,11 @@ from array_api_compat import array_namespace, device
 from twofold.core.arrays import Array, like, positive_or_one, take
 from twofold.core.grams import both_ways, sample_rows
 
-_MAX_LEARNED = 2000
-"""The Gaussian of more samples is learned from an even choice of so many."""
+_ENTRIES, _FEWEST = 2**19, 32
+"""The Gaussian of more entries is learned from an even choice of samples.
+
+They have so many entries, unless that were too few samples.
+"""
 
 _HELD_OUT = 10
 """One entry in so many is held out."""
@@ -168,8 +172,7 @@ def _directions(rows: Array) -> Array:
 
 
 def _some(array: Array) -> Array:
-    """At most ``_MAX_LEARNED`` rows, evenly chosen."""
-    n = array.shape[0]
-    if n <= _MAX_LEARNED:
-        return array
-    return take(array, [i * n // _MAX_LEARNED for i in range(_MAX_LEARNED)])
+    """As many of the samples (n, c, h, w), evenly chosen, as are learned from."""
+    n, *shape = array.shape
+    most = max(_FEWEST, _ENTRIES // math.prod(shape))
+    return array if n <= most else take(array, [i * n // most for i in range(most)])
