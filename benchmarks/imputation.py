@@ -55,7 +55,7 @@ def soft_impute(images: np.ndarray, k: int) -> np.ndarray:
     """Mazumder, Hastie, Tibshirani: shrunk singular values, the weight held out."""
     rows = images.reshape(len(images), -1)
     missing = np.isnan(rows)
-    held = ~missing & (np.random.RandomState(0).uniform(size=rows.shape) < 0.1)
+    held = ~missing & (np.random.RandomState(1).uniform(size=rows.shape) < 0.1)
     hidden = missing | held
     guess = np.where(hidden, _means(rows, hidden), rows)
     weight = np.linalg.svd(guess - guess.mean(axis=0), compute_uv=False)[0]

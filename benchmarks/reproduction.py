@@ -13,6 +13,7 @@ FIGURES = (
     "orl-accuracy",
     "semeion-accuracy",
     "yale-accuracy",
+    "orl-40-accuracy",
     "orl-60-accuracy",
     "orl-directions",
     "yale-directions",
