@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pages
@@ -38,7 +39,7 @@ PATTERNS = {
 }
 
 
-def by_rows(imputer: object) -> Imputer:
+def by_rows(imputer: Any) -> Imputer:
     """An imputer of scikit-learn's, on flattened images."""
 
     def fill(images: np.ndarray, k: int) -> np.ndarray:
@@ -122,7 +123,9 @@ def load(name: str) -> tuple[np.ndarray, int]:
     return data.images[few].astype(float), len(np.unique(data.target))
 
 
-def measured(images: np.ndarray, k: int, pattern: str) -> dict[str, tuple[float, ...]]:
+def measured(
+    images: np.ndarray, k: int, pattern: str
+) -> dict[str, tuple[float, float]]:
     """The error as part of the spread about the mean image, and the seconds."""
     missing = PATTERNS[pattern](images)
     holed = np.where(missing, np.nan, images)
@@ -133,7 +136,7 @@ def measured(images: np.ndarray, k: int, pattern: str) -> dict[str, tuple[float,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # three rounds of IterativeImputer are few
             error = np.linalg.norm((imputer(holed, k) - images)[missing])
-        found[name] = error / spread, time.perf_counter() - begin
+        found[name] = float(error / spread), time.perf_counter() - begin
     return found
 
 

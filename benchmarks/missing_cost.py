@@ -1,6 +1,7 @@
 """What missing entries cost an iteration of TSNMF, beside the same fit without."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pages
@@ -17,7 +18,12 @@ TURNS, ITERATIONS = 5, 6
 def read(images: np.ndarray, k: int) -> tuple[Problem, float]:
     """What the solver takes, and the seconds up to there: mostly the completion."""
     # From a random start, which takes no time.
-    options = {"tol": 0, "max_iter": ITERATIONS, "init": "random", "random_state": 0}
+    options: Any = {
+        "tol": 0,
+        "max_iter": ITERATIONS,
+        "init": "random",
+        "random_state": 0,
+    }
     model = TSNMF(k, missing_values=np.nan, **options)
     begin = time.perf_counter()
     return read_problem(model, images), time.perf_counter() - begin

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pages
 
@@ -27,7 +28,7 @@ RUNS = {
 }
 
 
-def averages(results: list[Result], data: str, method: str) -> dict[str, list[float]]:
+def averages(results: list[Result], data: str, method: str) -> dict[str, list[Any]]:
     """Over all N, of the paper, the best combinations and the fixed one, by measure."""
     protocol = Protocol(data=(data,), methods=(method,), clusters=N)
     found = {}

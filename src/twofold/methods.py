@@ -29,12 +29,12 @@ from twofold.decomposition import GNMF, PCA2D, RMNMF, Flatten, RobustPCA, SemiNM
 from twofold.tsnmf import TSNMF
 
 __all__ = [
-    "ALL_METHODS",
     "METHODS",
     "TOLD_METHODS",
     "CoefficientKMeans",
     "Method",
     "RBFSpectralClustering",
+    "all_methods",
     "build",
 ]
 
@@ -88,6 +88,11 @@ class Method:
         return list(ParameterGrid(dict(self.grid)))
 
 
+def all_methods() -> dict[str, Method]:
+    """``METHODS`` and ``TOLD_METHODS``."""
+    return METHODS | TOLD_METHODS
+
+
 def build(name: str, n_clusters: int, **parameters: Any) -> Any:
     """The unfitted clusterer of a method.
 
@@ -101,10 +106,11 @@ def build(name: str, n_clusters: int, **parameters: Any) -> Any:
         ``sample_shape`` for flat samples; the parameters of the method's grid; and
         any other parameter of its decomposition, or of K-means for ``"kmeans"``.
     """
-    if not isinstance(name, str) or name not in ALL_METHODS:
-        known = ", ".join(repr(known) for known in ALL_METHODS)
+    methods = all_methods()
+    if not isinstance(name, str) or name not in methods:
+        known = ", ".join(repr(known) for known in methods)
         raise ValueError(f"name must be one of {known}, got {name!r}")
-    return ALL_METHODS[name].build(n_clusters, **parameters)
+    return methods[name].build(n_clusters, **parameters)
 
 
 def kmeans(
@@ -239,5 +245,3 @@ def _told(name: str) -> Method:
 
 TOLD_METHODS = {f"{name}-told": _told(name) for name in ("gnmf", "semi-nmf", "ts-nmf")}
 """Those of the ten that can be told which entries are missing."""
-
-ALL_METHODS = METHODS | TOLD_METHODS

@@ -176,11 +176,11 @@ def run(
     if context.invoked_subcommand:
         return
     from twofold import reproduce
-    from twofold.methods import ALL_METHODS
+    from twofold.methods import all_methods
 
     protocol = reproduce.Protocol(
         data=_split(data) or _data_at_hand(quick),
-        methods=_split(method) or tuple(ALL_METHODS),
+        methods=_split(method) or tuple(all_methods()),
         clusters=_counts(clusters),
         subsets=subsets or (2 if quick else 10),
         seed=seed,

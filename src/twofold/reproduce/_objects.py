@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from twofold.methods import ALL_METHODS, Method
+from twofold.methods import Method, all_methods
 
 
 def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
@@ -29,10 +29,11 @@ def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
 
 
 def find_method(name: str) -> Method:
-    """A method by its name in ``ALL_METHODS`` or by its import path, module:object."""
-    if name in ALL_METHODS:
-        return ALL_METHODS[name]
-    found = by_import_path("--method", name, ALL_METHODS)
+    """A method by its name in ``all_methods`` or by its import path, module:object."""
+    known = all_methods()
+    if name in known:
+        return known[name]
+    found = by_import_path("--method", name, known)
     if not isinstance(found, Method):
         raise ValueError(
             f"--method {name} must be a twofold.methods.Method, got "
@@ -42,11 +43,11 @@ def find_method(name: str) -> Method:
 
 
 def source_digest(name: str) -> str:
-    """Of the module that a user's method is in; empty for those of ``ALL_METHODS``.
+    """Of the module that a user's method is in; empty for those of ``all_methods``.
 
     The latter change with the version of twofold.
     """
-    if name in ALL_METHODS:
+    if name in all_methods():
         return ""
     find_method(name)
     file = sys.modules[name.partition(":")[0]].__file__

@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 import twofold
-from twofold.methods import ALL_METHODS, METHODS
+from twofold.methods import METHODS, all_methods
 from twofold.reproduce._data import PAPER_DATA, is_here, load_data
 from twofold.reproduce._objects import find_method, source_digest
 
@@ -49,7 +49,7 @@ class Protocol:
     """
 
     data: tuple[str, ...] = PAPER_DATA
-    methods: tuple[str, ...] = tuple(ALL_METHODS)
+    methods: tuple[str, ...] = tuple(all_methods())
     clusters: tuple[int, ...] = ()
     subsets: int = 10
     seed: int = 0
