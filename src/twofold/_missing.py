@@ -70,7 +70,8 @@ def read_incomplete(
         return Incomplete(to_stack(rows, shape), None, shape)
     xp = array_namespace(rows)
     rows = xp.where(missing, xp.zeros_like(rows), rows)
-    check_finite(rows, "X", _WAY_OUT)
+    nan_is_missing = is_nan(estimator.missing_values)
+    check_finite(rows, "X", "fill them" if nan_is_missing else _WAY_OUT)
     _check_observed(missing)
     return Incomplete(to_stack(rows, shape), to_stack(missing, shape), shape)
 

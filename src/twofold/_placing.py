@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -80,6 +80,8 @@ class PlacingMixin(ImputingMixin, TransformerMixin):
 
     def _refilled(self, samples: Array, missing: Array, coefficients: Array) -> Array:
         """Scaled samples (m, c, h, w) after one step of their missing entries."""
+        xp = array_namespace(samples)
+        missing = xp.asarray(to_numpy(missing), device=device(samples))
         images = self.components_ / self._scaling[1]
         centroids = to_stack(images.reshape(images.shape[0], -1), self.sample_shape_)
         factors = coefficients[None, ...], centroids[None, ...]

@@ -24,6 +24,7 @@ from twofold._samples import (
 )
 from twofold.core import initial
 from twofold.core.arrays import Array, like, positive_or_one, take, to_numpy
+from twofold.core.compact import compact, expand
 from twofold.core.completion import Completion
 from twofold.core.grams import Side, both_sides, both_ways
 from twofold.core.solver import Progress, solve
@@ -94,8 +95,11 @@ class Problem:
         self, weights: Sequence[Pair], progress: Progress
     ) -> list[list[Solution]]:
         """All starts under each (lambda_1, lambda_2), as one batch of runs."""
-        samples = self.samples
-        sides = both_sides(samples, self.settings.n_directions)
+        samples, missing = self.samples, self.missing
+        long_sides = sides = both_sides(samples, self.settings.n_directions)
+        if missing is None and any(side.basis is not None for side in sides):
+            samples = compact(samples, sides)
+            sides = both_sides(samples)
         distinct = dict.fromkeys(energy for energy, _ in weights)
         starts = {energy: self.starts(samples, sides, energy) for energy in distinct}
         start = np.concatenate([starts[energy] for energy, _ in weights])
@@ -109,8 +113,10 @@ class Problem:
             graph,
             self.settings,
             progress,
-            self.missing,
+            missing,
         )
+        if samples is not self.samples:
+            solutions = [expand(solution, long_sides) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
 
     def starts(

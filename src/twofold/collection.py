@@ -43,6 +43,9 @@ class Reading:
         Of the samples in the rows of a flat array.
     order : {"C", "F"}
         How such a row holds its sample.
+    missing : float or None
+        What stands for a missing pixel of image files, which is not blended with
+        others where they are resized.
     """
 
     size: tuple[int, int] | None = None
@@ -51,6 +54,7 @@ class Reading:
     key: str | None = None
     sample_shape: tuple[int, ...] | None = None
     order: str = "C"
+    missing: float | None = None
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,7 @@ def _from_images(
         reading.size,
         color=reading.color,
         fit=reading.fit,
+        missing=reading.missing,
         labels=labels is not None,
         thumbnails=THUMBNAIL if thumbnails else None,
         progress=progress or False,
@@ -237,7 +242,12 @@ def _from_images(
         names=[str(path) for path in found.paths],
         paths=found.paths,
         skipped=[(str(path), reason) for path, reason in found.skipped],
-        reading=Reading(size=(height, width), color=bool(channels), fit=reading.fit),
+        reading=Reading(
+            size=(height, width),
+            color=bool(channels),
+            fit=reading.fit,
+            missing=reading.missing,
+        ),
         target=found.get("target"),
         target_names=found.get("target_names", []),
         thumbnails=found.get("thumbnails"),

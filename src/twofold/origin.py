@@ -82,6 +82,7 @@ class Origin:
             fit=self.fit,
             key=key or self.key,
             order=self.order,
+            missing=model.missing_values,
         )
 
     def nearest(self, model: TSNMF, found: Assignments) -> list[str]:

@@ -119,7 +119,9 @@ def test_a_mark_that_nothing_has(pixels, tmp_path, here):
     np.save(tmp_path / "a.npy", pixels[0])
     run = here("cluster", "a.npy", "-k", 3, "--missing", "-1")
     assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines()[1] == "0 samples with missing entries"
+    assert run.stdout.splitlines()[1] == (
+        "0 samples with missing entries; no entry has the value of --missing"
+    )
 
 
 def test_predict_says_how_the_model_should_have_been_made(pixels, tmp_path, here):

@@ -32,8 +32,8 @@ def deviation(found, truth, missing):
 
 def test_it_converges_to_the_conditional_mean_of_the_gaussian(monkeypatch):
     """E[x_missing | observed] = m + K_mo (K_oo + I)^-1 (x_o - m_o), brute force."""
-    monkeypatch.setattr(completion, "_TOLERANCE", 1e-13)
-    monkeypatch.setattr(completion, "_MAX_ROUNDS", 100_000)
+    monkeypatch.setattr(completion, "_TOLERANCE", 1e-12)
+
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for d in (4, 3))
     gain = rng.uniform(0.1, 0.9, size=(2, 4, 3))
@@ -109,3 +109,50 @@ def test_places_that_nobody_has_seen_get_the_mean_of_all_others():
     missing = np.array([[0, 0, 1], [0, 1, 1]], dtype=bool).reshape(2, 1, 1, 3)
     found = mean_filled(samples, missing).reshape(2, 3)
     np.testing.assert_allclose(found, [[1, 3, 2], [2, 3, 2]])
+
+
+def test_the_gaussian_has_the_variances_of_the_coefficients():
+    """Independent coefficients of known variance in known directions."""
+    rng = np.random.default_rng(0)
+    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for d in (4, 3))
+    deviations = np.outer([4, 3, 2, 1], [6, 3, 1])
+    coefficients = deviations * rng.normal(size=(20_000, 4, 3))
+    samples = (7 + left @ coefficients @ right.T)[:, None]
+    found = completion._gaussian(samples, noise=5.0)
+    expected = np.sort((deviations**2 / (deviations**2 + 5.0)).reshape(-1))
+    np.testing.assert_allclose(np.sort(found.gain.reshape(-1)), expected, atol=0.02)
+    np.testing.assert_allclose(found.mean, 7, atol=0.5)
+
+
+def test_a_sample_is_completed_the_same_in_any_company():
+    truth = smooth_stack()
+    missing = holes(truth.shape, 0.5)
+    samples = np.where(missing, 0.0, truth)
+    known = learn_completion(samples, missing)
+    together = complete(samples, missing, known)
+    bright = samples * np.where(np.arange(40) == 3, 1e6, 1.0)[:, None, None, None]
+    for i in (0, 7):
+        alone = complete(samples[i : i + 1], missing[i : i + 1], known)
+        np.testing.assert_allclose(together[i], alone[0], rtol=1e-9, atol=1e-9)
+        other = complete(bright, missing, known)[i]
+        np.testing.assert_allclose(other, together[i], rtol=1e-9, atol=1e-9)
+
+
+def test_nine_in_ten_missing_is_at_the_conditional_mean_too():
+    """As far as the tolerance goes: what is left over is small."""
+    truth = smooth_stack(n=60, h=16, w=16)
+    missing = holes(truth.shape, 0.9)
+    samples = np.where(missing, 0.0, truth)
+    known = learn_completion(samples, missing)
+    off = complete(samples, missing, known) - known.mean
+    left = np.where(missing, off - known.shrunk(off), 0)
+    first = np.where(missing, known.shrunk(np.where(missing, 0, off)), 0)
+    assert np.linalg.norm(left) < 1e-3 * np.linalg.norm(first)
+
+
+@pytest.mark.parametrize("kept", [0, 7])
+def test_a_design_that_rotates_leaves_entries_to_learn_from(kept):
+    i, row, column = np.ogrid[:50, :9, :7]
+    missing = ((i + row + column) % 10 != kept)[:, None]
+    held = held_out(missing)
+    assert 0.05 < held[~missing].mean() < 0.2

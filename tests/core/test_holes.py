@@ -88,6 +88,35 @@ def test_with_energy_weight_one_a_step_ends_at_the_minimum():
     np.testing.assert_allclose(slopes(best, missing, *model), 0, atol=1e-10)
 
 
+def observed_part(X, missing, U, V, P, Q):
+    """The least of F over all fillings with lambda_1 = 1, by solving for them."""
+    model = U, V, P, Q, 1.0
+    base = np.where(missing, 0.0, X)
+    slope, places = slopes(base, missing, *model), np.argwhere(missing)
+    # With lambda_1 = 1 the second derivatives are 4 on the diagonal and 0 beside it.
+    best = base.copy()
+    for place in map(tuple, places):
+        best[place] = -slope[place] / 4
+    return part_of_samples(best, *model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_observed_never_rises_with_energy_weight_one(seed):
+    shape, r, parts = (8, 1, 4, 5), (2, 2), []
+    samples, missing = problems.stack(shape, seed), holes(shape, 0.4, seed)
+    X, V = samples, problems.positive((8, 2), seed)
+    U = reference.update_u(X, V)
+    none = np.zeros((8, 8))
+    for _ in range(6):
+        P, Q = reference.update_p_q(X, U, V, r, 1.0)
+        V = reference.update_v(V, *reference.define_a_b(X, U, P, Q), 0.0, none, none)
+        X = filled(X, missing, U, V, P, Q, 1.0)
+        parts.append(observed_part(X, missing, U, V, P, Q))
+        assert parts[-1] == pytest.approx(part_of_samples(X, U, V, P, Q, 1.0))
+        U = reference.update_u(X, V)
+    assert (np.diff(parts) <= 1e-10 * parts[0]).all()
+
+
 def literal_ts_nmf(X, missing, V, r, lambda_1, lambda_2, n_iter):
     """Algorithm 1 with a step of the missing entries, by differences, before U."""
     U, totals = reference.update_u(X, V), []

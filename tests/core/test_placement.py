@@ -42,8 +42,7 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     start = problems.positive((1, 30, 3))
     [solution] = solve(samples, both_sides(samples), start, [1.0], [weight], settings)
     state = solution.state
-    centroids = state.centroids[0]
-    fitted = fitted_model(samples, centroids, state, weight, settings)
+    fitted = fitted_model(samples, state, weight, settings)
     new = problems.stack((4, 1, 6, 5), seed=9)
 
     projections = state.left.projection, state.right.projection

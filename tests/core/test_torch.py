@@ -138,3 +138,17 @@ def test_arrays_and_tensors_can_be_mixed_after_the_fit():
 def test_the_autograd_graph_is_left_behind():
     images = torch.asarray(problems.images()).requires_grad_()
     assert not TSNMF(3, random_state=0).fit(images).components_.requires_grad
+
+
+def test_missing_entries_are_filled_in_torch_too():
+    whole = problems.images()
+    mask = np.random.default_rng(0).uniform(size=whole.shape) < 0.3
+    holed = problems.pierced(whole, mask)
+    options = {"missing_values": np.nan, "random_state": 0}
+    ours = TSNMF(3, **options).fit(holed)
+    theirs = TSNMF(3, **options).fit(torch.asarray(holed))
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_.numpy())
+    np.testing.assert_allclose(ours.impute(holed), theirs.impute(holed), atol=1e-9)
+    for X in (holed, torch.asarray(holed)):
+        placed = theirs.transform(X)
+        np.testing.assert_allclose(placed.numpy(), ours.transform(holed), atol=1e-9)

@@ -57,6 +57,7 @@ def cluster(
         source,
         for_images={"size": size, "color": color, "fit": fit, "sort": sort},
         for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
+        missing=missing,
     )
     parameters = {
         "n_clusters": clusters,
@@ -169,7 +170,11 @@ def _default_folder(source: "Source") -> Path:
 
 
 def _reading(
-    source: "Source", *, for_images: dict[str, Any], for_arrays: dict[str, Any]
+    source: "Source",
+    *,
+    for_images: dict[str, Any],
+    for_arrays: dict[str, Any],
+    missing: float | None,
 ) -> "Reading":
     """How to read ``source``; an option for another kind of input is refused."""
     from twofold.collection import Reading, kind_of
@@ -188,6 +193,7 @@ def _reading(
             size=_sizes(size, "--size", 1, 2),
             color=for_images["color"],
             fit=fit.value if fit else "stretch",
+            missing=missing,
         )
     order = for_arrays["order"]
     return Reading(

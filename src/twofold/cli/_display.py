@@ -38,9 +38,10 @@ class Lines(Silent):
         if facts["skipped"]:
             tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
         if "missing" in facts:
-            filled = "; completed.npy has them filled in" if facts["missing"] else ""
             count = _counted(facts["missing"], "sample")
-            tell(f"{count} with missing entries{filled}")
+            filled = "completed.npy has them filled in"
+            more = filled if facts["missing"] else "no entry has the value of --missing"
+            tell(f"{count} with missing entries; {more}")
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")

@@ -326,17 +326,23 @@ def _span(seconds: float) -> str:
 
 
 def _print_averages(found: "list[reproduce.Table]") -> None:
-    """The averages of each table's last method, TS-NMF by default, and the paper's."""
+    """The averages of each table's last method, TS-NMF by default, and the paper's.
+
+    Where it was told what is missing, those of the same method without that come first.
+    """
     from twofold import reproduce
 
     shown = Table()
     for column in ("data", "method", "measure", "ours", "paper"):
         shown.add_column(column, justify="right" if column in _NUMBERS else "left")
     for table in found:
-        method = table.methods[-1]
-        pair = table.average_pair(method)
-        means = pair.ours.mean, pair.paper.mean
-        cells = ["-" if mean is None else f"{mean:.1f}" for mean in means]
-        title = reproduce.find_method(method).title
-        shown.add_row(table.title, title, table.metric, *cells)
+        last = reproduce.find_method(table.methods[-1])
+        for method in table.methods:
+            title = reproduce.find_method(method).title
+            if title not in (last.title, last.paper_title):
+                continue
+            pair = table.average_pair(method)
+            means = pair.ours.mean, pair.paper.mean
+            cells = ["-" if mean is None else f"{mean:.1f}" for mean in means]
+            shown.add_row(table.title, title, table.metric, *cells)
     output.print(shown)

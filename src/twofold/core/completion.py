@@ -2,9 +2,9 @@
 
 The samples are taken for draws of one Gaussian whose coefficients Q' (X - mean) P, in
 orthonormal directions Q of the rows and P of the columns, vary independently of each
-other. Each entry is seen with noise of one variance. A coefficient whose variance is
-below that of the noise is zero, so that few directions are left: the completion is of
-low rank in both ways. The noise is chosen by entries that were seen, held out.
+other. Each entry is seen with noise of one variance. A coefficient that varies less
+than the noise is shrunk towards zero, so that few directions matter: a soft kind of
+low rank, in both ways. The noise is chosen by entries that were seen, held out.
 """
 
 import math
@@ -21,17 +21,17 @@ _ENTRIES, _FEWEST = 2**19, 32
 They have so many entries, unless that were too few samples.
 """
 
-_HELD_OUT = 10
-"""One entry in so many is held out."""
+_HELD_OUT, _TOO_MANY = 10, 0.3
+"""One entry in so many is held out, and a share of them that is no tenth any more."""
 
 _SHRINK, _MAX_STEPS, _PATIENCE = 0.7, 40, 2
 """By how much the noise falls in a step, how often, and how often in vain."""
 
-_ROUNDS, _MAX_ROUNDS = 10, 100
-"""Rounds of filling in a step, and of filling by a Gaussian that is known."""
+_ROUNDS = 10
+"""Rounds of filling in a step."""
 
-_TOLERANCE = 1e-3
-"""Filling ends when entries move by less than this part of their deviation."""
+_MAX_ROUNDS, _TOLERANCE = 300, 1e-4
+"""Of conjugate gradients, and the part of the residual at which they end."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Completion:
     left, right : arrays of shape (h, a) and (w, b)
         Q and P, orthonormal columns.
     gain : array of shape (c, a, b)
-        (variance - noise) / variance of each coefficient, at least 0.
+        variance / (variance + noise) of each coefficient.
     """
 
     mean: Array
@@ -63,10 +63,13 @@ class Completion:
 
     def smooth(self, samples: Array) -> Array:
         """The likeliest noise-free samples (n, c, h, w), given complete noisy ones."""
-        xp = array_namespace(samples)
-        left, right = self.left, self.right
-        kept = xp.matrix_transpose(left) @ (samples - self.mean) @ right * self.gain
-        return self.mean + left @ kept @ xp.matrix_transpose(right)
+        return self.mean + self.shrunk(samples - self.mean)
+
+    def shrunk(self, centered: Array) -> Array:
+        """``smooth`` for samples less their mean: S X, a linear map."""
+        transpose = array_namespace(centered).matrix_transpose
+        kept = transpose(self.left) @ centered @ self.right * self.gain
+        return self.left @ kept @ transpose(self.right)
 
 
 def learn_completion(samples: Array, missing: Array) -> Completion:
@@ -104,29 +107,55 @@ def learn_completion(samples: Array, missing: Array) -> Completion:
 
 
 def complete(samples: Array, missing: Array, completion: Completion) -> Array:
-    """The samples with the likeliest values of their missing entries.
+    """The samples with the conditional means of their missing entries.
 
-    Filling by the smoothed samples, again and again, never raises the energy of the
-    Gaussian given the entries that were seen, and converges to its minimum.
+    Given those that were seen, the Gaussian is likeliest where the missing part of
+    X - S X is zero, X being the samples less the mean and S ``shrunk``: a symmetric,
+    positive definite system for each sample, solved by conjugate gradients. Each
+    sample stops by itself, so that it does not matter what others come with it.
     """
     xp = array_namespace(samples)
-    filled = xp.where(missing, completion.mean, samples)
-    spread = float(xp.max(xp.abs(filled - completion.mean)))
+    nothing = xp.zeros_like(samples)
+    seen = xp.where(missing, nothing, samples - completion.mean)
+    unit = positive_or_one(xp.max(xp.abs(seen), axis=(1, 2, 3), keepdims=True))
+    residual = xp.where(missing, completion.shrunk(seen / unit), nothing)
+    found, direction, energy = nothing, residual, _squares(residual, residual)
+    enough = _TOLERANCE**2 * energy
     for _ in range(_MAX_ROUNDS):
-        before = filled
-        filled = xp.where(missing, completion.smooth(filled), samples)
-        if float(xp.max(xp.abs(filled - before))) <= _TOLERANCE * spread:
+        going = energy > enough
+        if not xp.any(going):
             break
-    return filled
+        pushed = direction - completion.shrunk(direction)
+        pushed = xp.where(missing, pushed, nothing)
+        step = energy / positive_or_one(_squares(direction, pushed))
+        step = xp.where(going, step, xp.zeros_like(step))
+        found, residual = found + step * direction, residual - step * pushed
+        before, energy = energy, _squares(residual, residual)
+        direction = residual + energy / positive_or_one(before) * direction
+    return xp.where(missing, completion.mean + unit * found, samples)
+
+
+def _squares(samples: Array, others: Array) -> Array:
+    """Inner products of samples with their like: (n, 1, 1, 1)."""
+    xp = array_namespace(samples)
+    return xp.sum(samples * others, axis=(1, 2, 3), keepdims=True)
 
 
 def held_out(missing: Array) -> Array:
-    """One in ten of the entries that were seen, the same with sides exchanged."""
+    """One in ten of the entries that were seen, the same with sides exchanged.
+
+    Where what is missing makes them nearly all or none, another choice is taken.
+    """
     xp = array_namespace(missing)
     n, _, h, w = missing.shape
     i, row, column = (xp.arange(size, device=device(missing)) for size in (n, h, w))
     turn = i[:, None, None] + row[:, None] + column
-    return (turn % _HELD_OUT == 0)[:, None, :, :] & ~missing
+    held = (turn % _HELD_OUT == 0)[:, None, :, :] & ~missing
+    share = float(xp.sum(held, dtype=xp.float64) / xp.sum(~missing, dtype=xp.float64))
+    if 0 < share < _TOO_MANY:
+        return held
+    other = (i // _HELD_OUT)[:, None, None] + row[:, None] * column
+    return (other % _HELD_OUT == 0)[:, None, :, :] & ~missing
 
 
 def mean_filled(samples: Array, missing: Array) -> Array:

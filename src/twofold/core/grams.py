@@ -30,6 +30,10 @@ class Side:
         """Other rows (..., w), those of centroids or of directions, in the basis."""
         return rows if self.basis is None else rows @ self.basis
 
+    def outside(self, projection: Array) -> Array:
+        """Directions (..., d, r) in the basis as directions (..., w, r) of the rows."""
+        return projection if self.basis is None else self.basis @ projection
+
 
 def both_ways(samples: Array) -> tuple[Array, Array]:
     """The samples as the left side reads them, transposed, and as the right does.

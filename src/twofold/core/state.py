@@ -1,9 +1,9 @@
 """What the solver is told, what it carries from one iteration to the next, and returns.
 
-Four classes speak of one side of the model. ``grams.Side`` is what never changes
-during a fit, ``SideState`` what has been learned, ``updates.Products`` the small
-products of both that the V step takes, and ``placement.FittedSide`` what is kept for
-new samples when the fit is over.
+Four classes speak of one side of the model. ``grams.Side`` is what the samples
+give, ``SideState`` what has been learned, ``updates.Products`` the small products of
+both that the V step takes, and ``placement.FittedSide`` what is kept for new samples
+when the fit is over.
 """
 
 from dataclasses import dataclass

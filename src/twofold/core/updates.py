@@ -126,7 +126,7 @@ def learn_projection(
     residual = residual_gram(side.gram, coefficients, side.inside(centroid_rows))
     projection = update_projection(residual, side.gram, energy_weight, n_directions)
     features = project(side.rows, projection)
-    return (projection if side.basis is None else side.basis @ projection), features
+    return side.outside(projection), features
 
 
 def update_coefficients(

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -36,6 +37,7 @@ def read_images(
     *,
     color: bool | None = False,
     fit: str = "stretch",
+    missing: float | None = None,
     labels: bool = False,
     thumbnails: int | None = None,
     on_error: str = "skip",
@@ -63,6 +65,9 @@ def read_images(
     fit : {"stretch", "crop"}, default="stretch"
         Whether the whole image is stretched to the size, or its largest centred part
         of the right proportions is kept.
+    missing : float or None, default=None
+        What stands for a missing pixel, such as 0 for black. Resizing does not blend
+        such pixels with others: all that they have a part in are missing.
     labels : bool, default=False
         Whether the folder that a file is in is its class: its path from ``source``,
         or from what all files of a list or pattern have in common; "." is that
@@ -117,7 +122,8 @@ def read_images(
         longest = thumbnails and _affordable(thumbnails, len(paths))
         plan = planned(paths, shape, color, longest, max_pixels, workers)
         stacks = _allocated(len(paths), plan)
-        decode = partial(_decode, paths, plan, fit, max_pixels, stacks)
+        options = fit, max_pixels, plan.longest, missing
+        decode = partial(_decode, paths, plan, options, stacks)
         with closing(_mapped(decode, len(paths), workers, report)) as reasons:
             kept = _kept(reasons, paths, skipped, on_error)
     found = Bunch(
@@ -150,16 +156,17 @@ def _allocated(count: int, plan: Plan) -> dict[str, np.ndarray]:
 def _decode(
     paths: list[Path],
     plan: Plan,
-    fit: str,
-    max_pixels: int,
+    options: tuple[Any, ...],
     stacks: dict[str, np.ndarray],
     i: int,
 ) -> str | None:
-    """Read one file into its place, or say why it cannot be."""
+    """Read one file into its place, or say why it cannot be.
+
+    ``options`` are the last arguments of ``read_image``.
+    """
     try:
-        stacks["images"][i], small = read_image(
-            paths[i], plan.size, plan.color, fit, max_pixels, plan.longest
-        )
+        image, small = read_image(paths[i], plan.size, plan.color, *options)
+        stacks["images"][i] = image
     except Exception as error:  # broken files raise anything
         return str(error).partition("\n")[0] or type(error).__name__
     if small is not None:

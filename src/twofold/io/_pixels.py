@@ -11,6 +11,9 @@ _DEEP = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 """Modes of one channel with more than eight bits."""
 
 _FILTER = Image.Resampling.HAMMING
+
+_PART = 0.01
+"""Less than this part of a pixel is none."""
 """Sharper than a bilinear one, and like it never beyond the range of the pixels."""
 
 
@@ -41,6 +44,7 @@ def read_image(
     fit: str,
     max_pixels: int,
     longest: int | None = None,
+    missing: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The first frame of an image file, turned upright and resized.
 
@@ -59,6 +63,9 @@ def read_image(
         More than these are refused before they are decoded.
     longest : int or None
         The longer side of a thumbnail, which is made of the same decoded image.
+    missing : float or None
+        What stands for a missing pixel: resizing does not blend such pixels with
+        others, but leaves all that they have a part in at this value.
 
     Returns
     -------
@@ -70,10 +77,11 @@ def read_image(
         # that is enough. Its own luma is its grey, with a thumbnail or without.
         enough = 2 * max(*size, longest or 1)
         grey = "L" if longest is None else "YCbCr"
-        image.draft("RGB" if color else grey, (enough, enough))
+        if missing is None:  # else the decoder would blend them
+            image.draft("RGB" if color else grey, (enough, enough))
         flat = flattened(ImageOps.exif_transpose(image))
         small = None if longest is None else thumbnail(flat, longest)
-        return _pixels(flat, size, color, fit), small
+        return _pixels(flat, size, color, fit, missing), small
 
 
 def flattened(image: Image.Image) -> Image.Image:
@@ -104,13 +112,32 @@ def shrunk(shape: tuple[float, float], longest: int) -> tuple[int, int]:
 
 
 def _pixels(
-    flat: Image.Image, size: tuple[int, int], color: bool, fit: str
+    flat: Image.Image,
+    size: tuple[int, int],
+    color: bool,
+    fit: str,
+    missing: float | None = None,
 ) -> np.ndarray:
     if flat.mode == "F":
-        pixels = np.asarray(_resized(flat, size, fit), dtype=np.float32)
-        return np.repeat(pixels[..., None], 3, axis=2) if color else pixels
-    image = flat.convert("RGB" if color else "L")
-    return np.asarray(_resized(image, size, fit), dtype=np.float32) / 255
+        image, largest = flat, 1
+    else:
+        image, largest = flat.convert("RGB" if color else "L"), 255
+    pixels = np.asarray(_resized(image, size, fit), dtype=np.float32) / largest
+    if missing is not None:
+        gone = np.asarray(image, dtype=np.float32) / largest == missing
+        pixels = np.where(_touched(gone, size, fit), np.float32(missing), pixels)
+    return np.repeat(pixels[..., None], 3, axis=2) if color and largest == 1 else pixels
+
+
+def _touched(gone: np.ndarray, size: tuple[int, int], fit: str) -> np.ndarray:
+    """Which pixels of a resized image the marked ones (h, w[, 3]) have a part in."""
+    layers = np.atleast_3d(gone).astype(np.float32)
+    parts = [
+        np.asarray(_resized(Image.fromarray(layers[..., c]), size, fit))
+        for c in range(layers.shape[2])
+    ]
+    touched = np.abs(np.stack(parts, axis=-1)) > _PART
+    return touched if gone.ndim == 3 else touched[..., 0]
 
 
 def _unit_range(image: Image.Image) -> Image.Image:
