@@ -32,7 +32,7 @@ def deviation(found, truth, missing):
 
 def test_it_converges_to_the_conditional_mean_of_the_gaussian(monkeypatch):
     """E[x_missing | observed] = m + K_mo (K_oo + I)^-1 (x_o - m_o), brute force."""
-    monkeypatch.setattr(completion, "_TOLERANCE", 1e-12)
+    monkeypatch.setattr(completion, "_FILLINGS", 2000)
 
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for d in (4, 3))
@@ -136,18 +136,6 @@ def test_a_sample_is_completed_the_same_in_any_company():
         np.testing.assert_allclose(together[i], alone[0], rtol=1e-9, atol=1e-9)
         other = complete(bright, missing, known)[i]
         np.testing.assert_allclose(other, together[i], rtol=1e-9, atol=1e-9)
-
-
-def test_nine_in_ten_missing_is_at_the_conditional_mean_too():
-    """As far as the tolerance goes: what is left over is small."""
-    truth = smooth_stack(n=60, h=16, w=16)
-    missing = holes(truth.shape, 0.9)
-    samples = np.where(missing, 0.0, truth)
-    known = learn_completion(samples, missing)
-    off = complete(samples, missing, known) - known.mean
-    left = np.where(missing, off - known.shrunk(off), 0)
-    first = np.where(missing, known.shrunk(np.where(missing, 0, off)), 0)
-    assert np.linalg.norm(left) < 1e-3 * np.linalg.norm(first)
 
 
 @pytest.mark.parametrize("kept", [0, 7])
