@@ -21,17 +21,11 @@ from twofold._missing import is_nan
 from twofold._placing import PlacingMixin
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
 from twofold._progress import CallbackSupportMixin, FitProgress, warn_unfinished
-from twofold._samples import (
-    SCALES,
-    from_stack,
-)
+from twofold._samples import SCALES, from_stack
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graph import GRAPHS
 from twofold.core.initial import STARTS
-from twofold.core.placement import (
-    fitted_model,
-    reconstruction_errors,
-)
+from twofold.core.placement import fitted_model, reconstruction_errors
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs
 

@@ -2,6 +2,7 @@ import numpy as np
 import problems
 import pytest
 
+from twofold.core.compact import compact, expand
 from twofold.core.grams import both_sides
 from twofold.core.solver import solve
 from twofold.core.state import Settings
@@ -34,6 +35,26 @@ def test_a_long_side_changes_nothing_but_the_cost(shape, directions):
     np.testing.assert_allclose(
         samples @ right @ right.T, samples @ other_right @ other_right.T, atol=1e-8
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "directions"),
+    [((8, 1, 60, 1), (4, 1)), ((5, 1, 2, 40), (2, 6)), ((4, 2, 50, 3), (5, 2))],
+)
+def test_compact_samples_have_the_same_solution(shape, directions):
+    samples, start = problems.stack(shape), problems.positive((1, shape[0], 2))
+    settings = Settings(directions, n_neighbors=3, max_iter=10, tol=0.0)
+    sides = both_sides(samples, directions)
+    short = compact(samples, sides)
+    assert short.size < samples.size
+    [plain] = solve(samples, sides, start, [2.0], [0.5], settings)
+    [found] = solve(short, both_sides(short), start, [2.0], [0.5], settings)
+    ours, theirs = expand(found, sides).state, plain.state
+    np.testing.assert_allclose(ours.centroids, theirs.centroids, atol=1e-9)
+    np.testing.assert_allclose(ours.coefficients, theirs.coefficients, atol=1e-9)
+    for one, other in ((ours.left, theirs.left), (ours.right, theirs.right)):
+        P, other_P = one.projection[0], other.projection[0]
+        np.testing.assert_allclose(P @ P.T, other_P @ other_P.T, atol=1e-8)
 
 
 def test_a_side_of_ten_thousand_shrinks_to_the_number_of_samples():
