@@ -6,6 +6,9 @@ import json
 import zipfile
 
 import numpy as np
+import pytest
+
+from twofold.model_files import load_model
 
 PUBLIC = (
     "labels_",
@@ -44,6 +47,19 @@ def assert_same_model(loaded, model, X):
 
 
 # Forging
+
+AGAIN = "; make it again with twofold cluster or save_model"
+
+
+def refused(folder, file, reason):
+    """Loading says in one line which file is wrong, why, and the way out."""
+    with pytest.raises(ValueError, match=reason) as caught:
+        load_model(folder)
+    message = str(caught.value)
+    assert message.startswith(f"{folder / file}: ")
+    assert message.endswith(AGAIN)
+    assert "\n" not in message
+    assert len(message) < 700
 
 
 def edit_record(folder, edit):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_pairs import (
+    AGAIN,
     assert_same_model,
     edit_record,
     edited,
@@ -18,6 +19,7 @@ from model_pairs import (
     lies_about_size,
     members,
     npy,
+    refused,
     same,
     shaped,
     write_npz,
@@ -26,8 +28,6 @@ from model_pairs import (
 
 from twofold import TSNMF
 from twofold.model_files import load_model, save_model
-
-AGAIN = "; make it again with twofold cluster or save_model"
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,6 @@ def copy(saved, tmp_path):
     """The like to be spoiled."""
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     return tmp_path
-
-
-def refused(folder, file, reason):
-    """Loading says in one line which file is wrong, why, and the way out."""
-    with pytest.raises(ValueError, match=reason) as caught:
-        load_model(folder)
-    message = str(caught.value)
-    assert message.startswith(f"{folder / file}: ")
-    assert message.endswith(AGAIN)
-    assert "\n" not in message
-    assert len(message) < 700
 
 
 def test_spoiling_by_the_helpers_alone_does_no_harm(copy, model, images):

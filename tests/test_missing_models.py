@@ -12,6 +12,7 @@ from model_pairs import (
     edit_record,
     members,
     npy,
+    refused,
     same,
     write_npz,
     zipped,
@@ -114,14 +115,6 @@ def copy(saved, tmp_path):
     """The like to be spoiled."""
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     return tmp_path
-
-
-def refused(folder, file, reason):
-    """Loading says in one line which file is wrong, and why."""
-    with pytest.raises(ValueError, match=reason) as caught:
-        load_model(folder)
-    assert str(caught.value).startswith(f"{folder / file}: ")
-    assert "\n" not in str(caught.value)
 
 
 MEAN = np.ones((1, 7, 6))

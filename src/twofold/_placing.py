@@ -65,7 +65,10 @@ class PlacingMixin(ImputingMixin, TransformerMixin):
 
     def _place(self, X: Any, mask: Any = None) -> Array:
         """``transform`` as an array, whatever ``set_output`` asks for."""
-        samples, missing = self._read_completed(X, mask)
+        return self._place_completed(*self._read_completed(X, mask))
+
+    def _place_completed(self, samples: Array, missing: Array | None) -> Array:
+        """``_place`` of samples as from ``_read_completed``."""
         dtype = to_numpy(self.components_).dtype
         divisor = new_divisors(samples, *self._scaling, dtype)
         # Scaled in their own precision, which may hold more than that of the model.

@@ -57,7 +57,13 @@ def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:
     missing : boolean array of the same shape, or None
         None where nothing is missing.
     """
-    stack, missing = model._read_completed(X, None)
+    return _as_given(model, X, *model._read_completed(X, None))
+
+
+def _as_given(
+    model: TSNMF, X: Any, stack: Any, missing: Any
+) -> tuple[Any, np.ndarray | None]:
+    """What ``filled_in`` returns, from completed samples (n, c, h, w)."""
     if missing is None:
         return X, None
     shape = model.sample_shape_
@@ -89,9 +95,11 @@ def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:
     """The assignments of new samples, by ``transform`` and ``predict``."""
-    coefficients = model._place(X)
+    stack, missing = model._read_completed(X, None)
+    coefficients = model._place_completed(stack, missing)
     clusters = to_numpy(model._clusters.nearest(coefficients))
-    return _assignments(model, *filled_in(model, X), to_numpy(coefficients), clusters)
+    images = _as_given(model, X, stack, missing)
+    return _assignments(model, *images, to_numpy(coefficients), clusters)
 
 
 def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:

@@ -381,23 +381,3 @@ def test_a_function_may_stop_it(folder):
     with pytest.raises(RuntimeError, match="enough"):
         read_images([folder / "a/1.png"] * 1000, 4, progress=tell, n_jobs=2)
     assert told == [0, 1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("color", [False, True])
-def test_missing_pixels_are_not_blended_with_others(tmp_path, color):
-    rng = np.random.default_rng(0)
-    whole = rng.integers(100, 200, size=(120, 100, 3), dtype=np.uint8)
-    holed = whole.copy()
-    holed[33:74, 21:60] = 0
-    for name, pixels in (("whole", whole), ("holed", holed)):
-        Image.fromarray(pixels).save(tmp_path / f"{name}.png")
-    options = {"size": (50, 41), "color": color}
-    clean = read_images(tmp_path / "whole.png", **options).images
-    found = read_images(tmp_path / "holed.png", missing=0, **options).images
-    blended = read_images(tmp_path / "holed.png", **options).images
-    missing = found == 0
-    np.testing.assert_allclose(found[~missing], clean[~missing], atol=0.015)
-    assert missing.sum() > (blended == 0).sum()
-    # Of the block, and of no more than a pixel around it.
-    share = missing.mean()
-    assert 41 * 39 / 12_000 < share < (41 + 5) * (39 + 5) / 12_000
