@@ -13,8 +13,8 @@ STORE ?= reproduction/results.sqlite
 TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check format defaults data methods store reproduction \
-  folder confidence outliers imputation missing-cost missing-protocol unmarked help-text \
-  screenshots torch clean
+  bench folder confidence outliers imputation missing-cost missing-protocol unmarked \
+  help-text screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -25,6 +25,7 @@ help:
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make store     time the store of results into docs/reproduction.md"
 	@echo "make reproduction STORE=FILE  write a store's tables into docs/reproduction.md"
+	@echo "make bench     time and memory beside other methods into docs/performance.md"
 	@echo "make folder     time twofold cluster on 2,000 images into docs/command-line.md"
 	@echo "make confidence  measure what confidence is worth, likewise"
 	@echo "make outliers   measure what finds outliers, likewise"
@@ -81,6 +82,9 @@ store: $(READY)
 reproduction: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/reproduction.py --store $(STORE) \
 	  --into docs/reproduction.md
+
+bench: $(READY)
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/performance.py --into docs/performance.md
 
 folder: $(READY)
 	$(BIN)/python benchmarks/folder.py --into docs/command-line.md

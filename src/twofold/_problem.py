@@ -10,16 +10,16 @@ from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils import check_random_state
 
 from twofold._missing import completed, learn_missing, read_incomplete
-from twofold._order import content_order
+from twofold._order import Rows, content_order
 from twofold._samples import (
     are_vectors,
     check_finite,
     divisors,
     is_count,
+    ordered_and_scaled,
     read_directions,
     read_numbers,
     sample_norms,
-    scaled,
     typical_norm,
 )
 from twofold.core import initial
@@ -155,19 +155,21 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors tell them apart
         scale = "global" if are_vectors(samples) else "sample"
-    order, group = _order(samples, missing, scale)
-    samples, completion = take(samples, order), None
+    norms, completion = sample_norms(samples), None
+    order, group = _order(samples, norms, missing, scale)
+    places = order  # where the samples lie now
     if missing is not None:
-        missing = take(missing, order)
+        samples, missing = take(samples, order), take(missing, order)
         completion = learn_missing(samples, missing)
         samples = completed(samples, missing, completion)
         missing = missing if array_namespace(missing).any(missing) else None
-    norms = sample_norms(samples)
+        norms, places = sample_norms(samples), np.arange(n)
+    norms = take(norms, places)
     typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
     *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
-        samples=scaled(samples, divisor),
+        samples=ordered_and_scaled(samples, places, divisor),
         shape=shape,
         order=order,
         group=group,
@@ -196,25 +198,40 @@ def _settings(estimator: Any, samples: Array) -> Settings:
 
 
 def _order(
-    samples: Array, missing: Array | None, scale: str
+    samples: Array, norms: Array, missing: Array | None, scale: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """``content_order`` of the samples as the fit sees them, but for rounding."""
-    norms = to_numpy(sample_norms(samples))
+    norms = to_numpy(norms)
     by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
-    sizes = positive_or_one(norms[by_norm])
+    rows = _rounded_rows(samples, norms, missing, scale)
+    columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])
+    transposed = both_ways(columns)[0].reshape(-1)
+    if scale == "global":  # the norm stays where it is
+        transposed = np.append(transposed, columns.size)
+    return content_order(rows, by_norm, transposed)
+
+
+def _rounded_rows(
+    samples: Array, norms: np.ndarray, missing: Array | None, scale: str
+) -> Rows:
+    """Entries of samples by index, in units of the rounding in terms of their norms."""
     step = 1e-9 if norms.dtype == np.float64 else 1e-5
     if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
         step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
-    flat = to_numpy(samples).reshape(len(norms), -1)[by_norm] / sizes[:, None]
-    if missing is not None:  # what is missing in both is alike, and no number is 2
-        flat[to_numpy(missing).reshape(flat.shape)[by_norm]] = 2.0
-    if scale == "global":
-        flat = np.column_stack([flat, norms[by_norm] / sizes.max()])
-    columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])
-    transposed = np.arange(flat.shape[1])  # the norm stays where it is
-    transposed[: columns.size] = both_ways(columns)[0].reshape(-1)
-    order, group = content_order(np.rint(flat / step), transposed)
-    return by_norm[order], group
+    sizes = positive_or_one(norms)
+    lengths = norms / sizes.max()
+    numbers = to_numpy(samples)
+    holes = None if missing is None else to_numpy(missing)
+
+    def rows(indices: np.ndarray) -> np.ndarray:
+        flat = numbers[indices].reshape(len(indices), -1) / sizes[indices, None]
+        if holes is not None:  # what is missing in both is alike, and no number is 2
+            flat[holes[indices].reshape(flat.shape)] = 2.0
+        if scale == "global":
+            flat = np.column_stack([flat, lengths[indices]])
+        return np.rint(flat / step).astype(np.int32)
+
+    return rows
 
 
 def lowest(solutions: list[Solution]) -> Solution:

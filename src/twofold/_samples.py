@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils.validation import validate_data
 
 from twofold.core.arrays import Array, like, positive_or_one
@@ -15,6 +15,9 @@ SCALES = ("auto", "sample", "global")
 
 _HEADROOM = 1e-6
 """Norms stay below this part of the largest number, so that centroids fit as well."""
+
+_BLOCK_ENTRIES = 2**18
+"""Numbers of samples that are read at once, so that they stay in the cache."""
 
 
 def read_samples(
@@ -116,19 +119,34 @@ def read_codes(codes: Any, k: int, name: str) -> Array:
 # Scale
 
 
+def row_blocks(n: int, f: int) -> list[slice]:
+    """Slices of n samples of f entries, to go through them without whole copies."""
+    step = max(1, _BLOCK_ENTRIES // max(1, f))
+    return [slice(i, i + step) for i in range(0, n, step)]
+
+
 def sample_norms(samples: Array) -> Array:
     """Frobenius norms (n,), whose squares need not be finite."""
     xp = array_namespace(samples)
-    flat = samples.reshape(samples.shape[0], -1)
-    peaks = positive_or_one(xp.max(xp.abs(flat), axis=1))
-    relative = xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
-    largest = _HEADROOM * float(xp.finfo(flat.dtype).max)
+    n, *shape = samples.shape
+    blocks = row_blocks(n, math.prod(shape))
+    parts = [_peaks_and_lengths(samples[block]) for block in blocks]
+    peaks, relative = (xp.concat(part) for part in zip(*parts, strict=True))
+    largest = _HEADROOM * float(xp.finfo(samples.dtype).max)
     if xp.any(peaks > largest / positive_or_one(relative)):
         raise ValueError(
-            f"X must have samples of norms up to {largest:.0e} in {flat.dtype}, got "
+            f"X must have samples of norms up to {largest:.0e} in {samples.dtype}, got "
             f"values up to {float(xp.max(peaks)):.1e}; divide X by a constant"
         )
     return peaks * relative
+
+
+def _peaks_and_lengths(samples: Array) -> tuple[Array, Array]:
+    """The largest size of an entry (m,), 1 for zero, and norms (m,) in terms of it."""
+    xp = array_namespace(samples)
+    flat = samples.reshape(samples.shape[0], -1)
+    peaks = positive_or_one(xp.max(xp.abs(flat), axis=1))
+    return peaks, xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
 
 
 def typical_norm(norms: Array) -> float:
@@ -165,6 +183,19 @@ def new_divisors(samples: Array, scale: str, typical: float, dtype: Any) -> Arra
 def scaled(samples: Array, divisor: Array) -> Array:
     """The samples (n, ...), each divided by its own number."""
     return samples / divisor.reshape(-1, *(1,) * (samples.ndim - 1))
+
+
+def ordered_and_scaled(samples: Array, order: np.ndarray, divisor: Array) -> Array:
+    """``scaled`` of the samples (n, ...) in the given order, in one copy.
+
+    They are read in the order in which they lie, since they may lie on a disk.
+    """
+    xp = array_namespace(samples)
+    result = xp.empty(samples.shape, dtype=samples.dtype, device=device(samples))
+    place = xp.asarray(np.argsort(order), device=device(samples))
+    for block in row_blocks(samples.shape[0], math.prod(samples.shape[1:])):
+        result[place[block]] = scaled(samples[block], divisor[place[block]])
+    return result
 
 
 # Checks
@@ -223,9 +254,10 @@ def read_numbers(values: Any, name: str) -> Array:
 def check_finite(array: Array, name: str, way_out: str = "fill them") -> None:
     """Raise a ValueError that counts what is not finite in ``array`` (n, f)."""
     xp = array_namespace(array)
-    finite = xp.isfinite(array)
-    if xp.all(finite):
+    blocks = row_blocks(*array.shape)
+    if all(xp.all(xp.isfinite(array[block])) for block in blocks):
         return
+    finite = xp.isfinite(array)
     n_nan = int(xp.sum(xp.astype(xp.isnan(array), xp.int64)))
     n_bad = int(xp.sum(xp.astype(~finite, xp.int64)))
     first = int(xp.argmax(xp.astype(~xp.all(finite, axis=1), xp.int64)))

@@ -18,7 +18,7 @@ from twofold.core.factorize import (
 from twofold.core.grams import both_sides
 from twofold.core.graph import neighbor_graph
 from twofold.core.holes import Data
-from twofold.core.solver import iterate
+from twofold.core.solver import iterate, optimal_factors
 from twofold.core.state import Settings
 from twofold.core.updates import side_products, update_centroids
 
@@ -72,9 +72,9 @@ def test_semi_nmf_is_the_factor_step_of_ts_nmf_with_all_directions():
     samples = problems.stack((30, 2, 4, 5))
     V = problems.positive((30, 3))
     none, all_ = np.zeros((1, 1, 1)), Settings((4, 5), 4)
-    U = update_centroids(samples, V[None])
     data = Data(samples, both_sides(samples))
-    state, _ = iterate(data, (V[None], U), (none, none), all_)
+    factors = optimal_factors(data, V[None])
+    state, _ = iterate(data, factors, (none, none), all_)
     flat = samples.reshape(30, -1)
     found = run(flat, V, least_squares(flat, V), SEMI_NMF, 1)
     np.testing.assert_allclose(found.coefficients, state.coefficients[0], rtol=1e-10)

@@ -8,7 +8,7 @@ from twofold.core.graph import GRAPHS, neighbor_graph
 from twofold.core.initial import (
     STARTS,
     first_adjacency,
-    first_features,
+    first_views,
     indicators,
     spectral_embedding,
     starts,
@@ -59,11 +59,16 @@ def test_starts_exist_for_as_many_clusters_as_samples(kind, n, k):
     assert np.isfinite(start(kind, [0], samples, k)).all()
 
 
+def first_graph(samples, k, settings=SETTINGS):
+    views = first_views(samples, both_sides(samples), settings, 1.0)
+    return first_adjacency(views, k, settings)
+
+
 @pytest.mark.parametrize(("offset", "n_pieces"), [(0, 1), (9, 3)])
 def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
     noise = np.random.default_rng(0).normal(size=(60, 1, 7, 6))
     samples = noise + offset * problems.groups()[:, None, None, None]
-    weights = first_adjacency(samples, both_sides(samples), 4, SETTINGS, 1.0)
+    weights = first_graph(samples, 4)
     assert connected_components(weights)[0] == n_pieces
     dense = weights.toarray()
     root = 1 / np.sqrt(dense.sum(axis=1))
@@ -75,18 +80,18 @@ def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
 
 def test_the_first_graph_is_the_sum_of_both_sides():
     samples = np.random.default_rng(0).normal(size=(40, 1, 7, 6))
-    features = first_features(samples, both_sides(samples), SETTINGS, 1.0)
-    both = sum(problems.dense(neighbor_graph(f, 5, "heat")) for f in features)
-    weights = first_adjacency(samples, both_sides(samples), 3, SETTINGS, 1.0)
+    views = first_views(samples, both_sides(samples), SETTINGS, 1.0)
+    graphs = [neighbor_graph(view.features, 5, "heat") for view in views]
+    both = sum(problems.dense(graph) for graph in graphs)
+    weights = first_graph(samples, 3)
     np.testing.assert_allclose(weights.toarray(), both)
 
 
 @pytest.mark.parametrize("energy_weight", [0.0, 0.1, 1.0])
 def test_the_first_directions_weigh_spread_against_energy(energy_weight):
     samples = problems.stack((30, 1, 7, 6)) + 1
-    left, right = first_features(
-        samples, both_sides(samples), Settings((2, 3)), energy_weight
-    )
+    views = first_views(samples, both_sides(samples), Settings((2, 3)), energy_weight)
+    left, right = (view.features for view in views)
     images = samples[:, 0]
     centred = images - images.mean(axis=0)
     cost = sum(x.T @ x for x in centred) - energy_weight * sum(x.T @ x for x in images)
@@ -104,7 +109,7 @@ def test_the_first_graph_has_no_more_pieces_than_clusters():
     samples = problems.stack((60, 1, 1, 1)) + groups
     settings = Settings((1, 1), n_neighbors=3, graph="binary")
     for k in (2, 5):
-        weights = first_adjacency(samples, both_sides(samples), k, settings, 1.0)
+        weights = first_graph(samples, k, settings)
         assert connected_components(weights)[0] <= k
 
 
@@ -114,7 +119,7 @@ def test_a_few_samples_far_from_all_others_are_no_cluster_of_the_start():
     samples[60:120] += 8
     samples[120:] += 4
     settings = Settings((3, 3), n_neighbors=3)
-    weights = first_adjacency(samples, both_sides(samples), 3, settings, 1.0)
+    weights = first_graph(samples, 3, settings)
     _, piece = connected_components(weights)
     assert np.bincount(piece).min() > 4
 
@@ -130,7 +135,8 @@ def test_more_pieces_than_clusters_start_from_k_means(graph):
         (far + np.zeros((600, 1, 3, 4)), 2),
     ]:
         settings = Settings((2, 2), graph=graph)
-        start = starts(samples, both_sides(samples), k, "spectral", settings, 1.0, [0])
+        sides = both_sides(samples)
+        start = starts(samples, sides, k, "spectral", settings, 1.0, [0])
         assert start.shape == (1, len(samples), k)
         assert np.isfinite(start).all()
 

@@ -59,7 +59,7 @@ def test_compact_samples_have_the_same_solution(shape, directions):
 
 def test_a_side_of_ten_thousand_shrinks_to_the_number_of_samples():
     left, right = both_sides(problems.stack((100, 1, 10_000, 1)), (5, 1))
-    assert left.rows.shape == (100, 1, 105)
+    assert left.rows.shape == (100, 1, 1, 105)
     assert left.gram.shape == (105, 105)
     assert left.basis.shape == (10_000, 105)
     assert right.basis is None
@@ -73,7 +73,7 @@ def test_each_run_has_a_basis_of_its_own():
         np.testing.assert_allclose(together.basis[run], alone.basis)
         np.testing.assert_allclose(together.gram[run], alone.gram)
         rows = alone.rows @ alone.basis.T
-        np.testing.assert_allclose(rows, samples[:, 0].transpose(0, 2, 1), atol=1e-12)
+        np.testing.assert_allclose(rows, samples.transpose(0, 1, 3, 2), atol=1e-12)
 
 
 def test_ordinary_samples_stay_as_they_are():

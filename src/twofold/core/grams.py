@@ -1,10 +1,14 @@
 """Gram matrices and projections of one side."""
 
+import math
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device, is_numpy_array
 
 from twofold.core.arrays import Array
+
+_BLOCK_ENTRIES = 2**22
+"""Entries of samples that are multiplied at once for a Gram matrix."""
 
 
 @dataclass(frozen=True)
@@ -13,8 +17,9 @@ class Side:
 
     Attributes
     ----------
-    rows : array of shape (n, m, d) or (runs, n, m, d)
-        The rows of every sample; the projection acts on their d entries.
+    rows : array of shape (n, c, m, d) or (runs, n, c, m, d)
+        The rows of every sample; the projection acts on their d entries. In NumPy
+        they are a view of the samples, transposed on the left.
     gram : array of shape (d, d) or (runs, d, d)
         G_P (or G_Q), the sum of X_i' X_i.
     basis : array of shape (w, d) or (runs, w, d), or None
@@ -26,12 +31,20 @@ class Side:
     gram: Array
     basis: Array | None = None
 
-    def inside(self, rows: Array) -> Array:
-        """Other rows (..., w), those of centroids or of directions, in the basis."""
-        return rows if self.basis is None else rows @ self.basis
+    def inside(self, projection: Array) -> Array:
+        """Directions (runs, w, r) of the rows as (runs, d, r) in the basis."""
+        if self.basis is None:
+            return projection
+        return array_namespace(projection).matrix_transpose(self.basis) @ projection
+
+    def residual(self, coefficients: Array, centroids: Array) -> Array:
+        """``residual_gram`` of V and of U (runs, k, c, m, w) as this side reads it."""
+        if self.basis is not None:
+            centroids = centroids @ self.basis[..., None, None, :, :]
+        return residual_gram(self.gram, coefficients, centroids)
 
     def outside(self, projection: Array) -> Array:
-        """Directions (..., d, r) in the basis as directions (..., w, r) of the rows."""
+        """The inverse of ``inside``."""
         return projection if self.basis is None else self.basis @ projection
 
 
@@ -66,19 +79,41 @@ def one_side(samples: Array, n_directions: int | None = None) -> Side:
     kept. Given r, rows that are longer than that are written in a basis of both: the
     eigenproblem shrinks, while every distance, product and objective stays the same.
     """
+    *_, n, c, m, d = samples.shape
+    basis = None
+    if n_directions is not None and d > n * c * m + n_directions:
+        basis = _row_basis(samples, n_directions)
+        samples = samples @ basis[..., None, None, :, :]
+    elif not is_numpy_array(samples):  # transposed tensors would be copied every time
+        samples = samples.contiguous()
+    return Side(samples, _gram(samples), basis)
+
+
+def _row_basis(samples: Array, n_directions: int) -> Array:
+    """Orthonormal columns ([runs,] d, b) that span all rows, and r more."""
     xp = array_namespace(samples)
-    rows = sample_rows(samples)
-    *outer, n, m, d = rows.shape
-    flat, basis = rows.reshape(*outer, n * m, d), None
-    if n_directions is not None and d > n * m + n_directions:
-        # Columns of zeros let the QR add directions that are orthogonal to all rows.
-        spare = xp.zeros_like(flat[..., :1, :])
-        spare = xp.concat([spare] * n_directions, axis=-2)
-        columns = xp.matrix_transpose(xp.concat([flat, spare], axis=-2))
-        basis = xp.linalg.qr(columns)[0]
-        flat = flat @ basis
-        rows = flat.reshape(*outer, n, m, flat.shape[-1])
-    return Side(rows, xp.matrix_transpose(flat) @ flat, basis)
+    *outer, n, c, m, d = samples.shape
+    flat = samples.reshape(*outer, n * c * m, d)
+    # Columns of zeros let the QR add directions that are orthogonal to all rows.
+    spare = xp.zeros_like(flat[..., :1, :])
+    spare = xp.concat([spare] * n_directions, axis=-2)
+    return xp.linalg.qr(xp.matrix_transpose(xp.concat([flat, spare], axis=-2)))[0]
+
+
+def _gram(samples: Array) -> Array:
+    """G_P = sum_i X_i' X_i of samples ([runs,] n, c, m, d): ([runs,] d, d).
+
+    By blocks: a transposed view is copied where it is multiplied.
+    """
+    xp = array_namespace(samples)
+    *outer, n, c, m, d = samples.shape
+    gram = xp.zeros((*outer, d, d), dtype=samples.dtype, device=device(samples))
+    step = max(1, _BLOCK_ENTRIES // (c * m * d * math.prod(outer)))
+    for begin in range(0, n, step):
+        block = samples[..., begin : begin + step, :, :, :]
+        flat = block.reshape(*outer, block.shape[-4] * c * m, d)
+        gram = gram + xp.matrix_transpose(flat) @ flat
+    return gram
 
 
 def project(rows: Array, projection: Array) -> Array:
@@ -89,19 +124,23 @@ def project(rows: Array, projection: Array) -> Array:
 
     Parameters
     ----------
-    rows : array of shape (n, m, d) or (runs, n, m, d)
+    rows : array of shape (n, c, m, d) or (runs, n, c, m, d)
     projection : array of shape (runs, d, r)
 
     Returns
     -------
-    array of shape (runs, n, m r)
+    array of shape (runs, n, c m r)
     """
-    *outer, n, m, d = rows.shape
-    flat = rows.reshape(*outer, n * m, d) @ projection
-    return flat.reshape(flat.shape[0], n, m * projection.shape[-1])
+    *outer, n, c, m, d = rows.shape
+    runs, _, r = projection.shape
+    if is_numpy_array(rows) and not rows.flags.c_contiguous:
+        # Sample by sample, which reads a transposed view as it is.
+        return (rows @ projection[:, None, None]).reshape(runs, n, c * m * r)
+    flat = rows.reshape(*outer, n * c * m, d) @ projection
+    return flat.reshape(runs, n, c * m * r)
 
 
-def residual_gram(gram: Array, coefficients: Array, centroid_rows: Array) -> Array:
+def residual_gram(gram: Array, coefficients: Array, centroids: Array) -> Array:
     """sum_i Lambda_i' Lambda_i of Eq. (sol_P_pre), without a pass over the samples.
 
     With S = V'V and U at its optimum, Eq. (update_u), the cross terms cancel and
@@ -112,7 +151,7 @@ def residual_gram(gram: Array, coefficients: Array, centroid_rows: Array) -> Arr
     gram : array of shape (d, d) or (runs, d, d)
     coefficients : array of shape (runs, n, k)
         V.
-    centroid_rows : array of shape (runs, k, m, d)
+    centroids : array of shape (runs, k, c, m, d)
         U.
 
     Returns
@@ -120,8 +159,18 @@ def residual_gram(gram: Array, coefficients: Array, centroid_rows: Array) -> Arr
     array of shape (runs, d, d)
     """
     xp = array_namespace(coefficients)
-    runs, k, m, d = centroid_rows.shape
+    runs, k, c, m, d = centroids.shape
     overlap = xp.matrix_transpose(coefficients) @ coefficients  # S
-    mixed = overlap @ centroid_rows.reshape(runs, k, m * d)
-    stacked = centroid_rows.reshape(runs, k * m, d)
-    return gram - xp.matrix_transpose(stacked) @ mixed.reshape(runs, k * m, d)
+    stacked = centroids.reshape(runs, k * c * m, d)
+    mixed = overlap @ stacked.reshape(runs, k, c * m * d)
+    return gram - xp.matrix_transpose(stacked) @ mixed.reshape(runs, k * c * m, d)
+
+
+def both_residuals(
+    sides: tuple[Side, ...], coefficients: Array, centroids: Array
+) -> tuple[Array, ...]:
+    """sum_i Lambda_i Lambda_i' of the left side and sum_i Lambda_i' Lambda_i."""
+    return tuple(
+        side.residual(coefficients, view)
+        for side, view in zip(sides, both_ways(centroids), strict=True)
+    )

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace, device
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
 
 from twofold.core.arrays import (
     Array,
     flat_neighbors,
-    nearest,
     positive_or_one,
     symmetric_product,
 )
+from twofold.core.certified import Lists, follow
+from twofold.core.neighbors import nearest
 
 GRAPHS = ("heat", "binary", "cosine")
 
@@ -64,8 +66,50 @@ def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
     if n == 1:  # Nobody to be joined to.
         none = xp.zeros((runs, 1, 1), dtype=features.dtype, device=device(features))
         return Graph(xp.zeros_like(none, dtype=xp.int64), none, none, none)
-    features = graph_features(features, kind)
-    squared, neighbors = nearest(features, min(n_neighbors, n - 1))
+    near = nearest(graph_features(features, kind), min(n_neighbors, n - 1))
+    return weighted_graph(*near, kind)
+
+
+def followed_graph(
+    features: Array, lists: list[Lists] | None, n_neighbors: int, kind: str
+) -> tuple[Graph, list[Lists] | None]:
+    """``neighbor_graph``, found from the lists of the last iteration.
+
+    On other devices than NumPy's all is searched anew: they are made for that.
+
+    Parameters
+    ----------
+    features : array of shape (runs, n, d)
+    lists : list of Lists, or None
+        One for each run; None the first time, when each run goes on from the one
+        before it: those of a sweep start alike.
+    n_neighbors, kind
+        As for ``neighbor_graph``.
+
+    Returns
+    -------
+    graph : Graph
+    lists : list of Lists, or None
+        For the next iteration.
+    """
+    n = features.shape[1]
+    if n == 1 or not is_numpy_array(features):
+        return neighbor_graph(features, n_neighbors, kind), None
+    found: list[tuple[Array, Array]] = []
+    kept: list[Lists] = []
+    for run, points in enumerate(graph_features(features, kind)):
+        last = kept[-1] if kept else None
+        before = last if lists is None else lists[run]
+        squared, neighbors, now = follow(before, points, min(n_neighbors, n - 1))
+        found.append((squared, neighbors))
+        kept.append(now)
+    squared, neighbors = (np.stack(arrays) for arrays in zip(*found, strict=True))
+    return weighted_graph(squared, neighbors, kind), kept
+
+
+def weighted_graph(squared: Array, neighbors: Array, kind: str) -> Graph:
+    """W_P from the nearest neighbours (runs, n, q) and their squared distances."""
+    xp = array_namespace(squared)
     bandwidth = xp.mean(squared, axis=(1, 2), keepdims=True)
     halves = xp.where(_is_mutual(neighbors), 0.5, 1.0)
     weights = edge_weights(squared, kind, bandwidth)
@@ -92,7 +136,10 @@ def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array
         # It is zero where all neighbours are duplicates; a new sample meets 1 there.
         return xp.exp(-squared_distances / positive_or_one(bandwidth))
     if kind == "cosine":
-        return xp.clip(1 - squared_distances / 2, min=0.0)
+        cosines = 1 - squared_distances / 2
+        # Rounding must not join samples at a right angle, which zeros are to all.
+        right = 100 * xp.finfo(cosines.dtype).eps
+        return xp.where(cosines > right, cosines, xp.zeros_like(cosines))
     return xp.ones_like(squared_distances)
 
 
@@ -100,9 +147,7 @@ def _is_mutual(neighbors: Array) -> Array:
     """Which edges i -> j have i among the neighbours of j: (runs, n, q) bool."""
     xp = array_namespace(neighbors)
     lists = flat_neighbors(neighbors)
-    n = lists.shape[0]
-    owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None]
-    edges = xp.sort((owners * n + lists).reshape(-1))
-    reversed_edges = (lists * n + owners).reshape(-1)
-    places = xp.clip(xp.searchsorted(edges, reversed_edges), 0, edges.shape[0] - 1)
-    return (xp.take(edges, places) == reversed_edges).reshape(neighbors.shape)
+    n, q = lists.shape
+    owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None, None]
+    theirs = xp.take(lists, lists.reshape(-1), axis=0).reshape(n, q, q)
+    return xp.any(theirs == owners, axis=-1).reshape(neighbors.shape)

@@ -9,11 +9,18 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold.core.arrays import Array, like, positive_or_one, sparse_rows, to_numpy
-from twofold.core.grams import Side, both_ways, sample_rows
-from twofold.core.graph import Graph, neighbor_graph
+from twofold.core.arrays import (
+    Array,
+    like,
+    positive_or_one,
+    sparse_rows,
+    to_numpy,
+)
+from twofold.core.grams import Side, both_residuals
+from twofold.core.graph import Graph
 from twofold.core.state import Settings
-from twofold.core.updates import learn_projection, update_centroids
+from twofold.core.updates import update_centroids, update_projection
+from twofold.core.view import View, see
 
 STARTS = ("spectral", "k-means", "random")
 
@@ -56,7 +63,8 @@ def starts(
     points = to_numpy(samples).reshape(samples.shape[0], -1)
     if kind == "spectral":
         kind = "k-means"
-        weights = first_adjacency(samples, sides, k, settings, energy_weight)
+        views = first_views(samples, sides, settings, energy_weight)
+        weights = first_adjacency(views, k, settings)
         if weights is not None:
             points = spectral_embedding(weights, k, seeds[0])
     return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
@@ -76,25 +84,20 @@ def indicators(labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def first_adjacency(
-    samples: Array,
-    sides: tuple[Side, ...],
-    k: int,
-    settings: Settings,
-    energy_weight: float,
+    views: tuple[View, View], k: int, settings: Settings
 ) -> csr_array | None:
-    """W_P + W_Q after lines 4 and 5 of Algorithm 1 on a single cluster.
+    """W_P + W_Q of the first views of the samples.
 
-    With V a column of ones U is the mean sample, so that the first P minimises the
-    spread about the mean less lambda_1 times the energy that it keeps. Neighbours
-    are doubled, up to three times, while there are more connected pieces than
-    clusters, which an embedding could only merge at random, or one far smaller than
-    a cluster, which would become one; None if there still are more than clusters.
+    Neighbours are doubled, up to three times, while there are more connected pieces
+    than clusters, which an embedding could only merge at random, or one far smaller
+    than a cluster, which would become one; None if there still are more than clusters.
     """
-    features = first_features(samples, sides, settings, energy_weight)
     for doublings in range(4):
         n_neighbors = settings.n_neighbors * 2**doublings
-        graphs = [neighbor_graph(f, n_neighbors, settings.graph) for f in features]
-        weights = sum(map(_adjacency, graphs))
+        weights = sum(
+            _adjacency(view.with_neighbors(n_neighbors, settings).graph)
+            for view in views
+        )
         n_pieces, piece = connected_components(weights, directed=False)
         smallest = np.bincount(piece).min()
         if n_pieces <= k and smallest * k >= _SLIVER * len(piece):
@@ -102,19 +105,24 @@ def first_adjacency(
     return weights if n_pieces <= k else None
 
 
-def first_features(
+def first_views(
     samples: Array, sides: tuple[Side, ...], settings: Settings, energy_weight: float
-) -> list[Array]:
-    """The samples projected by the first Q and by the first P, of one run."""
+) -> tuple[View, View]:
+    """The samples after lines 4 and 5 of Algorithm 1 on a single cluster, in one run.
+
+    With V a column of ones U is the mean sample, so that the first P minimises the
+    spread about the mean less lambda_1 times the energy that it keeps.
+    """
     one = like(np.ones((1, samples.shape[0], 1)), samples)
-    mean = update_centroids(samples, one)
+    residuals = both_residuals(sides, one, update_centroids(samples, one))
     weight = like([[[energy_weight]]], samples)
-    return [
-        learn_projection(side, one, sample_rows(view), weight, r)[1]
-        for side, view, r in zip(
-            sides, both_ways(mean), settings.n_directions, strict=True
+    left, right = (
+        see(side, update_projection(residual, side.gram, weight, r), None, settings)
+        for side, residual, r in zip(
+            sides, residuals, settings.n_directions, strict=True
         )
-    ]
+    )
+    return left, right
 
 
 def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, nearest, positive_or_one
-from twofold.core.grams import both_ways, project, sample_rows
+from twofold.core.arrays import Array, positive_or_one
+from twofold.core.grams import both_ways, project
 from twofold.core.graph import edge_weights, graph_features
+from twofold.core.neighbors import nearest
 from twofold.core.state import Settings, State
 
 _MAX_SWEEPS = 1000
@@ -90,7 +91,7 @@ def fitted_model(
 def project_both(samples: Array, projections: tuple[Array, Array]) -> tuple[Array, ...]:
     """Samples (n, c, h, w) projected by Q and by P (1, d, r), each as (n, m r)."""
     return tuple(
-        project(sample_rows(view), projection)[0, ...]
+        project(view, projection)[0, ...]
         for view, projection in zip(both_ways(samples), projections, strict=True)
     )
 

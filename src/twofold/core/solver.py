@@ -1,22 +1,31 @@
 """Algorithm 1: the stopping rule and the loop over all runs at once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array, like, take_runs, to_numpy
-from twofold.core.grams import Side, both_ways, project, residual_gram, sample_rows
-from twofold.core.graph import neighbor_graph
+from twofold.core.grams import Side, both_residuals, both_ways, project
 from twofold.core.holes import Data
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
-from twofold.core.state import Settings, SideState, Solution, State
+from twofold.core.state import (
+    NOTHING_FOLLOWED,
+    Factors,
+    FollowedPair,
+    Settings,
+    SideState,
+    Solution,
+    State,
+)
 from twofold.core.updates import (
-    learn_projection,
     side_products,
     update_centroids,
     update_coefficients,
+    update_projection,
 )
+from twofold.core.view import see
 
 Progress = Callable[[int, np.ndarray], bool]
 
@@ -63,7 +72,7 @@ def solve(
         for weight in (energy_weight, graph_weight)
     )
     data = Data(samples, sides, missing)
-    factors = start, update_centroids(samples, start)
+    factors: Factors = optimal_factors(data, start)  # line 2
     going = np.arange(start.shape[0])
     history: list[np.ndarray] = []  # (terms, runs) of every iteration
     solutions: dict[int, Solution] = {}
@@ -82,43 +91,57 @@ def solve(
             kept = np.flatnonzero(~stopped)
             going, state, data = going[kept], take_runs(state, kept), data.of_runs(kept)
             weights = take_runs(weights, kept)
-        factors = state.coefficients, state.centroids
+        factors = state
     return [solutions[run] for run in range(start.shape[0])]
 
 
+def optimal_factors(
+    data: Data, coefficients: Array, followed: FollowedPair = NOTHING_FOLLOWED
+) -> Factors:
+    """V, and U at its optimum by Eq. (update_u)."""
+    centroids = update_centroids(data.samples, coefficients)
+    residuals = both_residuals(data.sides, coefficients, centroids)
+    return Factors(coefficients, centroids, residuals, followed)
+
+
 def iterate(
-    data: Data,
-    factors: tuple[Array, Array],
-    weights: tuple[Array, ...],
-    settings: Settings,
+    data: Data, factors: Factors, weights: tuple[Array, ...], settings: Settings
 ) -> tuple[State, Data]:
     """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U.
 
     Missing entries are filled before the step of U, which so is at its optimum for the
     samples that are returned, as ``residual_gram`` needs it.
     """
-    coefficients, centroids = factors
     energy_weight, graph_weight = weights
-    states, products = [], []
-    for side, view, r in zip(
-        data.sides, both_ways(centroids), settings.n_directions, strict=True
+    learned, products, followed = [], [], []
+    for side, residual, before, view, r in zip(
+        data.sides,
+        factors.residuals,
+        factors.followed,
+        both_ways(factors.centroids),
+        settings.n_directions,
+        strict=True,
     ):
-        rows = sample_rows(view)
         # Line 4
-        projection, features = learn_projection(
-            side, coefficients, rows, energy_weight, r
-        )
+        projection = update_projection(residual, side.gram, energy_weight, r)
         # Line 5
-        graph = neighbor_graph(features, settings.n_neighbors, settings.graph)
-        states.append(SideState(projection, graph))
-        products.append(side_products(features, project(rows, projection), graph))
+        seen = see(side, projection, before, settings)
+        learned.append(SideState(side.outside(projection), seen.graph))
+        followed.append(seen.followed)
+        centroid_features = project(view, seen.turned)
+        products.append(side_products(seen.features, centroid_features, seen.graph))
     # Line 6
-    coefficients = update_coefficients(coefficients, tuple(products), graph_weight)
-    left, right = states
-    projections = left.projection, right.projection
-    data = data.refilled((coefficients, centroids), projections, energy_weight)
-    centroids = update_centroids(data.samples, coefficients)
-    return State(coefficients, centroids, left, right), data
+    coefficients = update_coefficients(
+        factors.coefficients, tuple(products), graph_weight
+    )
+    left, right = learned
+    data = data.refilled(
+        (coefficients, factors.centroids),
+        (left.projection, right.projection),
+        energy_weight,
+    )
+    after = optimal_factors(data, coefficients, (followed[0], followed[1]))
+    return State(**vars(after), left=left, right=right), data
 
 
 def objective_terms(data: Data, state: State, weights: tuple[Array, ...]) -> np.ndarray:
@@ -128,13 +151,10 @@ def objective_terms(data: Data, state: State, weights: tuple[Array, ...]) -> np.
     minus what the projections lose, see ``holes.fill``.
     """
     residuals, energy, roughness = [], 0.0, 0.0
-    learned = state.left, state.right
-    views = both_ways(state.centroids)
     xp = array_namespace(state.coefficients)
-    for side, own, view in zip(data.sides, learned, views, strict=True):
-        rows, directions = sample_rows(view), xp.matrix_transpose(own.projection)
-        projection = xp.matrix_transpose(side.inside(directions))
-        residual = residual_gram(side.gram, state.coefficients, side.inside(rows))
+    learned = state.left, state.right
+    for side, residual, own in zip(data.sides, state.residuals, learned, strict=True):
+        projection = side.inside(own.projection)
         residuals.append(projected_trace(projection, residual))
         energy = energy + projected_trace(projection, side.gram)
         if data.missing is not None:
@@ -154,7 +174,7 @@ def _solution(
     """
     one = np.array([i])
     return Solution(
-        take_runs(state, one),
+        take_runs(replace(state, followed=NOTHING_FOLLOWED), one),
         dict(zip(TERMS, record.T, strict=True)),
         bool(converged),
         None if data.missing is None else data.of_runs(one).samples[0, ...],

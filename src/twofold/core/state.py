@@ -11,7 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.core.arrays import Array
+from twofold.core.certified import Followed
 from twofold.core.graph import Graph
+
+FollowedPair = tuple[Followed | None, Followed | None]
+
+NOTHING_FOLLOWED: FollowedPair = (None, None)
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,31 @@ class SideState:
 
 
 @dataclass(frozen=True)
-class State:
-    """V (runs, n, k), U (runs, k, c, h, w) and what each side has learned."""
+class Factors:
+    """Where an iteration starts from.
+
+    Attributes
+    ----------
+    coefficients : array of shape (runs, n, k)
+        V.
+    centroids : array of shape (runs, k, c, h, w)
+        U.
+    residuals : (array, array)
+        sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
+    followed : (Followed or None, Followed or None)
+        What is known of the neighbours on the left and on the right side.
+    """
 
     coefficients: Array
     centroids: Array
+    residuals: tuple[Array, ...]
+    followed: FollowedPair
+
+
+@dataclass(frozen=True)
+class State(Factors):
+    """Where an iteration ended: V, U and what each side has learned."""
+
     left: SideState
     right: SideState
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, positive_or_one
-from twofold.core.grams import Side, project, residual_gram
+from twofold.core.arrays import Array, inverses, positive_or_one
 from twofold.core.graph import Graph
+
+_FAR_FROM_SINGULAR = 0.01
+"""Part of the condition at which a pseudo-inverse would differ from the inverse."""
 
 
 @dataclass(frozen=True)
@@ -97,38 +99,6 @@ def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -
     return xp.linalg.eigh(xp.where(among, -energy, own))[1]
 
 
-def learn_projection(
-    side: Side,
-    coefficients: Array,
-    centroid_rows: Array,
-    energy_weight: Array,
-    n_directions: int,
-) -> tuple[Array, Array]:
-    """Line 4 of Algorithm 1 on one side: its projection and the projected samples.
-
-    Parameters
-    ----------
-    side : Side
-    coefficients : array of shape (runs, n, k)
-        V.
-    centroid_rows : array of shape (runs, k, m, w)
-        U, as this side reads it.
-    energy_weight : array of shape (runs, 1, 1)
-        lambda_1.
-    n_directions : int
-        r.
-
-    Returns
-    -------
-    projection : array of shape (runs, w, r)
-    features : array of shape (runs, n, m r)
-    """
-    residual = residual_gram(side.gram, coefficients, side.inside(centroid_rows))
-    projection = update_projection(residual, side.gram, energy_weight, n_directions)
-    features = project(side.rows, projection)
-    return side.outside(projection), features
-
-
 def update_coefficients(
     coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
 ) -> Array:
@@ -194,15 +164,38 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
     array of shape (runs, k, c, h, w) or (runs, k, d)
     """
     xp = array_namespace(coefficients)
-    runs, _, k = coefficients.shape
+    runs, n, k = coefficients.shape
     unit, lengths = unit_columns(coefficients)
     correlation = xp.matrix_transpose(unit) @ unit
-    rtol = 10 * k * xp.finfo(coefficients.dtype).eps
-    inverse = xp.linalg.pinv(correlation, rtol=rtol)
-    mixing = xp.matrix_transpose(unit @ inverse / lengths)
+    mixing = xp.matrix_transpose(unit @ _pseudo_inverse(correlation) / lengths)
     shape = samples.shape[-3:] if samples.ndim > 3 else samples.shape[-1:]
     flat = samples.reshape(*samples.shape[: -len(shape)], math.prod(shape))
+    if flat.ndim == 2:  # all runs share the samples: one product for all
+        mixing = mixing.reshape(runs * k, n)
     return (mixing @ flat).reshape(runs, k, *shape)
+
+
+def _pseudo_inverse(correlation: Array) -> Array:
+    """Of symmetric matrices (runs, k, k) with ones on the diagonal.
+
+    Eigenvalues below 10 k eps are taken for zeros. Where none is near that, the plain
+    inverse is the same and far cheaper.
+    """
+    xp = array_namespace(correlation)
+    rtol = 10 * correlation.shape[-1] * xp.finfo(correlation.dtype).eps
+    inverse, exists = inverses(correlation)
+    condition = _column_sum_norm(correlation) * _column_sum_norm(inverse)
+    plain = exists & (condition * rtol < _FAR_FROM_SINGULAR)
+    if xp.all(plain):
+        return inverse
+    pseudo = xp.linalg.pinv(correlation, rtol=rtol)
+    return xp.where(plain[:, None, None], inverse, pseudo)
+
+
+def _column_sum_norm(matrices: Array) -> Array:
+    """The norm induced by the sum of absolute entries, of (runs, k, k): (runs,)."""
+    xp = array_namespace(matrices)
+    return xp.max(xp.sum(xp.abs(matrices), axis=-2), axis=-1)
 
 
 def unit_columns(coefficients: Array) -> tuple[Array, Array]:

@@ -1,0 +1,179 @@
+"""Which goals the measurements meet."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perf_parts import (
+    ITERATIONS,
+    LIST_ITERATIONS,
+    Compared,
+    Held,
+    Kept,
+    Results,
+    Scaled,
+)
+from perf_process import Failure, Measurement, Outcome
+
+LITERAL, NMF_TIMES = 40.0, 4.0
+SEARCHES, HARDEST_SEARCHES, HARDEST = 6.0, 15.0, 0.001
+GIBIBYTES, EXPONENT, POINTS = 4.0, 1.3, 1.0
+COPIES, MEMORY_EXPONENT = 2.0, 1.1
+SWEEP_SHARE = 1 / 3
+KINDS = ("exact", "approximate")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One line of the table of goals; ``met`` is None where it was not measured."""
+
+    number: int
+    wanted: str
+    measured: str
+    met: bool | None
+
+
+def judge(results: Results) -> list[Goal]:
+    """All goals that the parts that were run speak of."""
+    goals: list[Goal] = []
+    for compared in results.compared:
+        if compared.data.name == "eyaleb":
+            goals += speed_goals(compared)
+    goals += list_goals(results.kept)
+    for scaled in results.scaled:
+        goals += scale_goals(scaled)
+        goals.append(growth_goal(scaled, "TSNMF, exact"))
+    goals += map(copies_goal, results.held)
+    for swept in results.swept:
+        wanted = f"{swept.data.name}: 49 pairs in less than a third of 49 fits"
+        parts = share(seconds(swept.sweep), seconds(swept.singles))
+        goals.append(below(5, wanted, parts, SWEEP_SHARE, "{:.2f} of them"))
+    return goals
+
+
+def speed_goals(compared: Compared) -> Iterable[Goal]:
+    """Goal 1."""
+    ours = seconds(compared.outcomes["TSNMF"])
+    wanted = f"{LITERAL:g} times faster than the literal reference"
+    times = share(literal_seconds(compared), ours)
+    met = None if times is None else times >= LITERAL
+    yield Goal(1, wanted, text(times, "{:.0f} times"), met)
+    wanted = f"at most {NMF_TIMES:g} times scikit-learn's NMF"
+    times = share(ours, seconds(compared.outcomes["NMF"]))
+    yield below(1, wanted, times, NMF_TIMES, "{:.1f} times")
+
+
+def literal_seconds(compared: Compared) -> float | None:
+    """Of all iterations by the literal reference, each of which costs the same."""
+    one = seconds(compared.literal)
+    return None if one is None else ITERATIONS * one
+
+
+def list_goals(kept: list[Kept]) -> Iterable[Goal]:
+    """Goal 2: the side that searched most, in usual cases and in the hardest one."""
+    for hardest, limit in ((False, SEARCHES), (True, HARDEST_SEARCHES)):
+        found = [
+            max(case.searches) if isinstance(case.searches, list) else None
+            for case in kept
+            if (case.energy_weight == HARDEST) is hardest
+        ]
+        if found:
+            known = [searches for searches in found if searches is not None]
+            most = max(known) if len(known) == len(found) else None
+            which = f"{HARDEST:g}" if hardest else "0.1 and 1"
+            wanted = (
+                f"energy_weight {which}: {LIST_ITERATIONS} iterations for at most "
+                f"{limit:g} full searches"
+            )
+            yield below(2, wanted, most, limit, "{:.1f}")
+
+
+def scale_goals(scaled: Scaled) -> Iterable[Goal]:
+    """Goal 3."""
+    exact, approximate = (scaled.outcomes[f"TSNMF, {k}"] for k in KINDS)
+    largest = max(exact)
+    peer = scaled.outcomes["SpectralClustering"]
+    done = [n for n in peer if isinstance(peer[n], Measurement)]
+    for kind, ours in zip(KINDS, (exact, approximate), strict=True):
+        if done:
+            wanted = (
+                f"{kind}, {largest:,} in less time than SpectralClustering on "
+                f"{max(done):,}"
+            )
+            times = share(seconds(ours[largest]), seconds(peer[max(done)]))
+            yield below(3, wanted, times, 1.0, "{:.2f} of it")
+        wanted = f"{kind}, {largest:,} in under {GIBIBYTES:g} GiB, data included"
+        held = total(ours[largest])
+        yield below(3, wanted, share(held, 1024), GIBIBYTES, "{:.2f} GiB")
+    wanted = f"approximate: cost grows no faster than n^{EXPONENT:g}"
+    power = exponent({n: seconds(outcome) for n, outcome in approximate.items()})
+    yield below(3, wanted, power, EXPONENT, "n^{:.2f}")
+    wanted = f"approximate: NMI within {POINTS:g} point of exact"
+    yield below(3, wanted, apart(exact, approximate), POINTS, "{:.1f} at most")
+
+
+def growth_goal(scaled: Scaled, method: str) -> Goal:
+    """Goal 4: nothing of size n x n, so that memory grows with n."""
+    held = {n: beyond(outcome) for n, outcome in scaled.outcomes[method].items()}
+    wanted = "exact: memory grows with n, not with its square"
+    return below(4, wanted, exponent(held), MEMORY_EXPONENT, "n^{:.2f}")
+
+
+def copies_goal(held: Held) -> Goal:
+    """Goal 4: one copy, and all else less than another; the file's pages beside it."""
+    limit = COPIES + held.mapped
+    kind = "np.memmap of float32" if held.mapped else held.dtype
+    wanted = f"{kind}: holds less than {limit:g} times the samples beyond what is given"
+    return below(4, wanted, share(beyond(held.outcome), held.size), limit, "{:.2f}")
+
+
+def apart(exact: dict[int, Outcome], approximate: dict[int, Outcome]) -> float | None:
+    """The largest difference of NMI over all sizes that both finished, if any."""
+    pairs = [(score(exact[n]), score(approximate[n])) for n in exact]
+    differences = [abs(a - b) for a, b in pairs if a is not None and b is not None]
+    return max(differences, default=None)
+
+
+def exponent(values: dict[int, float | None]) -> float | None:
+    """The power of n by which positive values grow from the least to the largest n."""
+    low, high = min(values), max(values)
+    times = share(values[high], values[low])
+    return math.log(times) / math.log(high / low) if times and high > low else None
+
+
+def seconds(outcome: Outcome) -> float | None:
+    """The time of a measurement."""
+    return None if isinstance(outcome, Failure) else outcome.seconds
+
+
+def score(outcome: Outcome) -> float | None:
+    """The NMI of a measurement, in percent."""
+    return None if isinstance(outcome, Failure) else outcome.nmi
+
+
+def beyond(outcome: Outcome) -> float | None:
+    """The memory of a measurement beyond the data."""
+    return None if isinstance(outcome, Failure) else outcome.beyond
+
+
+def total(outcome: Outcome) -> float | None:
+    """The memory of a measurement, data included."""
+    return None if isinstance(outcome, Failure) else outcome.total
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """Their quotient, where both are known."""
+    return part / whole if part is not None and whole else None
+
+
+def below(
+    number: int, wanted: str, value: float | None, limit: float, shown: str
+) -> Goal:
+    """A goal that is met by values up to a limit."""
+    met = None if value is None else value <= limit
+    return Goal(number, wanted, text(value, shown), met)
+
+
+def text(value: float | None, shown: str) -> str:
+    """A value, or that there is none."""
+    return "not measured" if value is None else shown.format(value)

@@ -1,0 +1,181 @@
+"""What the benchmark times: TSNMF and its peers.
+
+Each function prepares a piece of work on images (n, h, w) in k classes, and the work
+returns what it ``Fitted``. Preparation is not timed.
+"""
+
+import importlib
+import itertools
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from perf_process import Fitted, UnavailableError, Work
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.decomposition import NMF
+
+from twofold import TSNMF
+from twofold._problem import read_problem
+from twofold.core.grams import both_sides
+
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+POWERS = [10.0**power for power in range(-3, 4)]
+PAIRS = list(itertools.product(POWERS, POWERS))
+DIRECTIONS = NEIGHBORS = 5
+
+
+def build(k: int, neighbors: str = "exact", **options: Any) -> TSNMF:
+    """A TSNMF whose neighbours are found in the given way."""
+    if "neighbors" in TSNMF().get_params():
+        options["neighbors"] = neighbors
+    elif neighbors != "exact":
+        raise UnavailableError
+    return TSNMF(k, random_state=0, **options)
+
+
+def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
+    """A whole fit."""
+    model = build(k, **options)
+
+    def work() -> Fitted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a fit may be told to stop early
+            model.fit(images)
+        return Fitted(model.labels_, model.n_iter_)
+
+    return work
+
+
+def literal(images: np.ndarray, k: int) -> Work:
+    """One iteration of the literal Algorithm 1, on the samples and start of a fit.
+
+    Its first step of U belongs to no iteration, so that its time, measured by itself,
+    is taken off.
+    """
+    sys.path.insert(0, str(TESTS))
+    reference = importlib.import_module("reference")
+    problem = read_problem(
+        build(k, n_directions=DIRECTIONS, n_neighbors=NEIGHBORS), images
+    )
+    samples, settings = problem.samples, problem.settings
+    [start] = problem.starts(samples, both_sides(samples), 1.0)
+
+    def work() -> Fitted:
+        begin = time.perf_counter()
+        reference.update_u(samples, start)
+        once = time.perf_counter() - begin
+        reference.ts_nmf(
+            samples,
+            start,
+            n_directions=settings.n_directions,
+            lambda_1=1.0,
+            lambda_2=1.0,
+            n_neighbors=settings.n_neighbors,
+            n_iter=1,
+            graph=settings.graph,
+        )
+        return Fitted(iterations=1, uncounted=2 * once)
+
+    return work
+
+
+def nmf(images: np.ndarray, k: int, max_iter: int = 100) -> Work:
+    """scikit-learn's NMF by multiplicative updates, of flat images."""
+    options: Any = {"solver": "mu", "init": "random", "tol": 0, "random_state": 0}
+    model = NMF(k, max_iter=max_iter, **options)
+
+    def work() -> Fitted:
+        return Fitted(iterations=model.fit(images.reshape(len(images), -1)).n_iter_)
+
+    return work
+
+
+def spectral(images: np.ndarray, k: int) -> Work:
+    """scikit-learn's SpectralClustering of a five-neighbour graph of flat images."""
+    model = SpectralClustering(
+        k, affinity="nearest_neighbors", n_neighbors=NEIGHBORS, random_state=0
+    )
+
+    def work() -> Fitted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the graph need not be connected
+            return Fitted(model.fit(images.reshape(len(images), -1)).labels_)
+
+    return work
+
+
+def kmeans(images: np.ndarray, k: int) -> Work:
+    """scikit-learn's KMeans, the best of ten, of flat images."""
+    model = KMeans(k, n_init=10, random_state=0)
+
+    def work() -> Fitted:
+        return Fitted(model.fit(images.reshape(len(images), -1)).labels_)
+
+    return work
+
+
+def sweep(images: np.ndarray, k: int) -> Work:
+    """All pairs of weights in one call."""
+    model = build(k)
+
+    def work() -> Fitted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models = model.fit_sweep(images, PAIRS)
+        return Fitted(iterations=sum(fitted.n_iter_ for fitted in models))
+
+    return work
+
+
+def single_fits(images: np.ndarray, k: int) -> Work:
+    """All pairs of weights, one fit after the other."""
+
+    def work() -> Fitted:
+        fits = [
+            ts_nmf(images, k, energy_weight=energy, graph_weight=graph)()
+            for energy, graph in PAIRS
+        ]
+        return Fitted(iterations=sum(fit.iterations or 0 for fit in fits))
+
+    return work
+
+
+def searched_share(
+    images: np.ndarray, k: int, energy_weight: float, max_iter: int
+) -> list[float]:
+    """Full searches that the kept neighbour lists cost a fit, on the left and right.
+
+    In every iteration each side makes new lists that say how many of their rows were
+    searched anew; their sum over the fit, divided by n, is what is returned. The first
+    lists of a fit count as 1.
+    """
+    certified = importlib.import_module("twofold.core.certified")
+    lists_class, searched = certified.Lists, []
+
+    def recorded(*arguments: Any, **named: Any) -> Any:
+        lists = lists_class(*arguments, **named)
+        searched.append(lists.searched)
+        return lists
+
+    options: Any = {"n_directions": DIRECTIONS, "n_neighbors": NEIGHBORS, "tol": 0}
+    fit = ts_nmf(images, k, energy_weight=energy_weight, max_iter=max_iter, **options)
+    with mock.patch.object(certified, "Lists", recorded):
+        fit()
+    if not searched:  # the solver does not keep lists
+        raise UnavailableError
+    return [sum(searched[side::2]) / len(images) for side in range(2)]
+
+
+def gemm_rate(dtype: str, size: int = 3000, turns: int = 5) -> float:
+    """Operations a second of the fastest product of two square matrices."""
+    left, right = np.random.RandomState(0).uniform(size=(2, size, size)).astype(dtype)
+    times = []
+    for _ in range(turns):
+        begin = time.perf_counter()
+        left @ right
+        times.append(time.perf_counter() - begin)
+    return 2.0 * size**3 / min(times)

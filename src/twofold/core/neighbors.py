@@ -1,0 +1,301 @@
+"""Exact nearest neighbours: a filter in single precision, then exact distances."""
+
+import functools
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace, device, is_numpy_array
+
+from twofold.core.arrays import (
+    Array,
+    full_single_precision,
+    gather,
+    kth_smallest,
+    positive_or_one,
+    smallest_places,
+)
+
+SPARES = (8, 64, 512)
+"""Candidates beyond the neighbours asked for, to see all who tie with the last."""
+
+_GROUPS = 8
+"""Groups of points for each candidate, of whose minima the cutoff is one."""
+
+_BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
+"""Distances held at once, and entries of pairs; on a CPU they stay in its cache."""
+
+
+_FEWEST_ROWS = 16
+"""Of a block, or products with it would be slow."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The nearest points of every query, but for the precision of the filter.
+
+    Attributes
+    ----------
+    neighbors : integer array of shape (runs, m, count)
+        In any order.
+    lower : array of shape (runs, m, count)
+        Their squared distances at least.
+    beyond : array of shape (runs, m)
+        The squared distance at least of any point that is not listed.
+    """
+
+    neighbors: Array
+    lower: Array
+    beyond: Array
+
+
+def nearest(
+    features: Array, n_neighbors: int, queries: Array | None = None
+) -> tuple[Array, Array]:
+    """Exact Euclidean nearest neighbours in every run.
+
+    Of samples that are equally near, but for rounding, the first ones are listed, as
+    long as no more than 512 tie. A distance that may be rounding is zero.
+
+    Parameters
+    ----------
+    features : array of shape (runs, n, d)
+    n_neighbors : int
+    queries : array of shape (runs, m, d) or None
+        With None every row of ``features`` is a query and never its own
+        neighbour.
+
+    Returns
+    -------
+    squared_distances : array of shape (runs, m, n_neighbors)
+    neighbors : integer array of shape (runs, m, n_neighbors)
+        Nearest first.
+    """
+    xp = array_namespace(features)
+    points, rounding = centred(features)
+    n, own, asked = points.shape[1], None, points
+    if queries is None:
+        own = xp.arange(n, device=device(points))
+    else:
+        asked = queries - xp.mean(features, axis=1, keepdims=True)
+    possible = n if own is None else n - 1
+    for spare in SPARES:
+        count = min(n_neighbors + spare, possible)
+        # What the filter cannot tell apart is looked at in full precision.
+        found = rank(points, asked, own, count, filtered=spare == SPARES[0])
+        exact = measure(points, asked, found.neighbors)
+        squared, neighbors, end = choose(*exact, n_neighbors, rounding)
+        if count == possible or xp.all(found.beyond > end + 2 * rounding[..., 0]):
+            break
+    return squared, neighbors
+
+
+def centred(features: Array) -> tuple[Array, Array]:
+    """Points (runs, n, d) about their mean, and what rounding does to squares.
+
+    The latter, (runs, 1, 1), is in proportion to the features as they were given,
+    which are no more exact than that.
+    """
+    xp = array_namespace(features)
+    mean = xp.mean(features, axis=1, keepdims=True)
+    points = features - mean
+    longest = xp.max(squared_norms(points), axis=1)[:, None, None]
+    largest = (xp.sqrt(longest) + xp.linalg.vector_norm(mean, axis=-1)[:, None]) ** 2
+    return points, 100 * xp.finfo(features.dtype).eps * largest
+
+
+def squared_norms(points: Array) -> Array:
+    """Squared lengths of the rows: (..., n)."""
+    xp = array_namespace(points)
+    return xp.vecdot(points, points)
+
+
+def choose(
+    squared: Array, neighbors: Array, n_neighbors: int, rounding: Array
+) -> tuple[Array, Array, Array]:
+    """The first neighbours of ranked candidates, ties being decided by index.
+
+    Parameters
+    ----------
+    squared, neighbors : arrays of shape (runs, m, count)
+        Nearest first.
+    n_neighbors : int
+    rounding : array of shape (runs, 1, 1)
+
+    Returns
+    -------
+    squared, neighbors : arrays of shape (runs, m, n_neighbors)
+    end : array of shape (runs, m)
+        The largest square that ties with the last neighbour's, link by link: no
+        point that is farther matters.
+    """
+    xp = array_namespace(squared)
+    farther = squared[..., 1:] - squared[..., :-1] > rounding
+    first = xp.zeros_like(squared[..., :1], dtype=xp.int64)
+    level = xp.astype(farther, xp.int64)
+    level = xp.concat([first, xp.cumulative_sum(level, axis=-1)], axis=-1)
+    tied = level == level[..., n_neighbors - 1 : n_neighbors]
+    end = xp.max(xp.where(tied, squared, xp.zeros_like(squared)), axis=-1)
+    bound = 1 + xp.max(neighbors)
+    chosen = xp.argsort(level * bound + neighbors, axis=-1)[..., :n_neighbors]
+    squared = xp.where(squared > rounding, squared, xp.zeros_like(squared))
+    return gather(squared, chosen), gather(neighbors, chosen), end
+
+
+def rank(
+    points: Array, asked: Array, own: Array | None, count: int, *, filtered: bool = True
+) -> Ranked:
+    """The ``count`` nearest of the points, or who may be by the filter's precision.
+
+    The filter works in single precision, on points scaled to lengths of at most 1. It
+    is off by no more than (2 d + 10) eps there, whatever the order of its sums; the
+    bounds allow for that.
+
+    Parameters
+    ----------
+    points : array of shape (runs, n, d)
+        About their mean.
+    asked : array of shape (runs, m, d)
+    own : integer array of shape (m,) or None
+        Which of the points each of those asked is itself.
+    count : int
+    filtered : bool
+        Whether to filter in single precision at all.
+    """
+    xp = array_namespace(points)
+    dtype = xp.float32 if filtered and full_single_precision(points) else points.dtype
+    scale = _longest(points) if own is not None else _longest(points, asked)
+    coarse = xp.astype(points / scale, dtype)
+    coarse_asked = coarse if asked is points else xp.astype(asked / scale, dtype)
+    own_squares = squared_norms(coarse_asked)[..., None]
+    # (-2 y, |y|^2) (x, 1)' = |x - y|^2 - |x|^2
+    coarse = xp.concat([-2 * coarse, squared_norms(coarse)[..., None]], axis=-1)
+    coarse_asked = xp.concat([coarse_asked, xp.ones_like(own_squares)], axis=-1)
+    found = [
+        _candidates(
+            coarse,
+            coarse_asked[:, part, :],
+            None if own is None else own[part],
+            count,
+        )
+        for part in _blocks(points, asked.shape[1], points.shape[0] * points.shape[1])
+    ]
+    neighbors, values, beyond = (
+        xp.concat(parts, axis=1) for parts in zip(*found, strict=True)
+    )
+    margin = (2 * points.shape[-1] + 10) * xp.finfo(dtype).eps
+    lower = [
+        scale**2 * xp.astype(xp.clip(v + own_squares - margin, min=0.0), points.dtype)
+        for v in (values, beyond[..., None])
+    ]
+    return Ranked(neighbors, lower[0], lower[1][..., 0])
+
+
+def _longest(*points: Array) -> Array:
+    """The largest length of a row in each run, 1 where all are zero: (runs, 1, 1)."""
+    xp = array_namespace(points[0])
+    squares = [xp.max(squared_norms(rows), axis=1) for rows in points]
+    return xp.sqrt(positive_or_one(functools.reduce(xp.maximum, squares)))[
+        :, None, None
+    ]
+
+
+def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
+    """Slices of m rows whose ``width`` entries each fit into a block."""
+    entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
+    step = max(_FEWEST_ROWS, entries // width)
+    return [slice(begin, begin + step) for begin in range(0, m, step)]
+
+
+def _candidates(
+    points: Array, asked: Array, own: Array | None, count: int
+) -> tuple[Array, Array, Array]:
+    """Who is nearest (runs, b, count), how near, and how near at most others are.
+
+    The products of ``asked`` and ``points``, as ``rank`` prepares them, are squared
+    distances less the square of the one that asks. The count-th smallest of the minima
+    of disjoint groups is a cutoff that no fewer than ``count`` points meet, and few
+    more: no row has to be sorted.
+    """
+    xp = array_namespace(points)
+    runs, b, _ = asked.shape
+    n = points.shape[1]
+    squares = asked @ xp.matrix_transpose(points)
+    if own is not None:
+        squares[:, xp.arange(b, device=device(own)), own] = xp.inf
+    size = max(1, n // (_GROUPS * count))
+    groups = squares[..., : n // size * size].reshape(runs, b, size, n // size)
+    cutoff = kth_smallest(xp.min(groups, axis=2), count).reshape(-1, 1)
+    values, columns = _below(squares.reshape(runs * b, n), cutoff)
+    beyond = cutoff[:, 0]
+    if values.shape[1] > count:
+        places = smallest_places(values, count + 1)
+        values, columns = gather(values, places), gather(columns, places)
+        values, columns = _largest_last(values, columns)
+        beyond = xp.where(values[:, -1] < beyond, values[:, -1], beyond)
+    shape = runs, b, count
+    values, columns = values[:, :count].reshape(shape), columns[:, :count]
+    return columns.reshape(shape), values, beyond.reshape(runs, b)
+
+
+def _below(squares: Array, cutoff: Array) -> tuple[Array, Array]:
+    """The squares (b, n) up to each row's cutoff (b, 1), and their columns.
+
+    Both are of shape (b, width), filled up with infinity where a row has fewer.
+    """
+    xp = array_namespace(squares)
+    b, n = squares.shape
+    hits = xp.nonzero((squares <= cutoff).reshape(-1))[0]
+    rows = hits // n
+    lines = xp.arange(b, dtype=rows.dtype, device=device(rows))
+    first = xp.searchsorted(rows, lines)
+    places = xp.arange(hits.shape[0], device=device(rows)) - xp.take(first, rows)
+    width = int(xp.max(places)) + 1
+    found = xp.full((b, width), xp.inf, dtype=squares.dtype, device=device(squares))
+    columns = xp.zeros((b, width), dtype=rows.dtype, device=device(rows))
+    found[rows, places] = squares.reshape(-1)[hits]
+    columns[rows, places] = hits - rows * n
+    return found, columns
+
+
+def _largest_last(values: Array, columns: Array) -> tuple[Array, Array]:
+    """Both arrays (b, count), the largest value having changed places with the last."""
+    xp = array_namespace(values)
+    lines = xp.arange(values.shape[0], device=device(columns))
+    largest = xp.argmax(values, axis=-1)
+    for array in (values, columns):
+        last = xp.asarray(array[:, -1], copy=True)
+        array[:, -1] = array[lines, largest]
+        array[lines, largest] = last
+    return values, columns
+
+
+def measure(points: Array, asked: Array, candidates: Array) -> tuple[Array, Array]:
+    """Exact squared distances of candidates (runs, m, q), and who: nearest first."""
+    xp = array_namespace(points)
+    squares = squared_norms(points)
+    own_squares = squares if asked is points else squared_norms(asked)
+    squared = pair_squares(points, squares, asked, own_squares, candidates)
+    order = xp.argsort(squared, axis=-1)
+    return gather(squared, order), gather(candidates, order)
+
+
+def pair_squares(
+    points: Array, squares: Array, asked: Array, own_squares: Array, neighbors: Array
+) -> Array:
+    """||a_i - p_j||^2 of those asked (runs, m, d) and their neighbours (runs, m, q).
+
+    ``squares`` and ``own_squares`` are the squared lengths of the points and of those
+    asked.
+    """
+    xp = array_namespace(points)
+    runs, n, d = points.shape
+    _, m, count = neighbors.shape
+    offsets = n * xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
+    flat = neighbors + offsets[:, None, None]
+    lines, dots = points.reshape(runs * n, d), []
+    for part in _blocks(points, m, runs * count * d, "pairs"):
+        block = flat[:, part, :]
+        near = xp.take(lines, block.reshape(-1), axis=0).reshape(*block.shape, d)
+        dots.append((near @ asked[:, part, :, None])[..., 0])
+    sums = xp.take(squares.reshape(-1), flat.reshape(-1)).reshape(flat.shape)
+    squared = sums + own_squares[..., None] - 2 * xp.concat(dots, axis=1)
+    return xp.clip(squared, min=0.0)
