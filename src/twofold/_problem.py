@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,11 @@ from twofold._samples import (
     typical_norm,
 )
 from twofold.core import initial
-from twofold.core.arrays import Array, like, positive_or_one, take, to_numpy
+from twofold.core.approximate import load_index_library
+from twofold.core.arrays import Array, like, map_arrays, positive_or_one, take, to_numpy
 from twofold.core.compact import compact, expand
 from twofold.core.completion import Completion
+from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides, both_ways
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
@@ -74,6 +76,8 @@ class Problem:
         Which entries of the samples are guesses, if any.
     completion : Completion or None
         Of the samples as given, where some may be missing.
+    device : str or None
+        Where to solve it, if not where the samples lie.
     """
 
     samples: Array
@@ -90,11 +94,17 @@ class Problem:
     labels_seed: int
     missing: Array | None
     completion: Completion | None
+    device: str | None = None
 
     def solve(
         self, weights: Sequence[Pair], progress: Progress
     ) -> list[list[Solution]]:
-        """All starts under each (lambda_1, lambda_2), as one batch of runs."""
+        """All starts under each (lambda_1, lambda_2), as one batch of runs.
+
+        On a device with little memory it may be several.
+        """
+        if self.device is not None:
+            return self._solve_there(self.device, weights, progress)
         samples, missing = self.samples, self.missing
         long_sides = sides = both_sides(samples, self.settings.n_directions)
         if missing is None and any(side.basis is not None for side in sides):
@@ -104,20 +114,31 @@ class Problem:
         starts = {energy: self.starts(samples, sides, energy) for energy in distinct}
         start = np.concatenate([starts[energy] for energy, _ in weights])
         runs = len(start) // len(weights)
-        energy, graph = np.repeat(np.asarray(weights, dtype=float), runs, axis=0).T
-        solutions = solve(
-            samples,
-            sides,
-            like(start, samples),
-            energy,
-            graph,
-            self.settings,
-            progress,
-            missing,
-        )
+        pairs = np.repeat(np.asarray(weights, dtype=float), runs, axis=0)
+
+        def solve_some(part: np.ndarray) -> list[Solution]:
+            first, (energy, graph) = like(start[part], samples), pairs[part].T
+            return solve(
+                samples, sides, first, energy, graph, self.settings, progress, missing
+            )
+
+        solutions = within_memory(solve_some, len(start))
         if samples is not self.samples:
             solutions = [expand(solution, long_sides) for solution in solutions]
         return [solutions[i : i + runs] for i in range(0, len(solutions), runs)]
+
+    def _solve_there(
+        self, device: str, weights: Sequence[Pair], progress: Progress
+    ) -> list[list[Solution]]:
+        """``solve`` on a device, the solutions brought back to where X lies."""
+        samples, missing = map_arrays(
+            (self.samples, self.missing), lambda array: on_device(array, device)
+        )
+        there = replace(self, samples=samples, missing=missing, device=None)
+        return [
+            [solution.moved(self.samples) for solution in solutions]
+            for solutions in there.solve(weights, progress)
+        ]
 
     def starts(
         self, samples: Array, sides: tuple[Side, ...], energy_weight: float
@@ -143,6 +164,9 @@ class Problem:
 def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     """Validate X against the parameters of ``estimator`` and draw the starts."""
     check_counts(estimator, _COUNTS)
+    check_device(estimator.device)
+    if estimator.neighbors == "approximate":
+        load_index_library()
     samples, missing, shape = read_incomplete(
         estimator, X, estimator.sample_shape, mask, reset=True
     )
@@ -183,6 +207,7 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
         labels_seed=last,
         missing=missing,
         completion=completion,
+        device=estimator.device,
     )
 
 
@@ -192,6 +217,7 @@ def _settings(estimator: Any, samples: Array) -> Settings:
         n_directions=_directions(estimator.n_directions, samples.shape[1:]),
         n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
         graph=estimator.graph,
+        neighbors=estimator.neighbors,
         max_iter=estimator.max_iter,
         tol=estimator.tol,
     )

@@ -28,6 +28,7 @@ from twofold.core.initial import STARTS
 from twofold.core.placement import fitted_model, reconstruction_errors
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs
+from twofold.core.view import SEARCHES
 
 
 class TSNMF(
@@ -66,6 +67,10 @@ class TSNMF(
         Weights of the edges: exp(-distance^2 / mean squared edge length); 1; or
         the cosine between the projected samples, which then also decides who is
         near.
+    neighbors : {"exact", "approximate"}, default="exact"
+        Whether neighbours are the nearest samples for certain. Approximate ones, found
+        by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
+        samples and more. Of tensors neighbours are always exact.
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of a single cluster, K-means indicators of the samples,
@@ -94,6 +99,9 @@ class TSNMF(
         With None no entry may be missing but those of a ``mask``. Missing entries are
         unknowns of the model: they start from a low-rank completion of the samples,
         and every iteration fills them anew from what the model makes of the others.
+    device : str or None, default=None
+        Where to iterate: a device of PyTorch's, such as ``"cuda"``. The fitted arrays
+        come back to where X lies. With None it is there that all is done.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts and K-means. None draws a fresh seed each time.
     verbose : int, default=0
@@ -151,6 +159,7 @@ class TSNMF(
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions(set(GRAPHS))],
+        "neighbors": [StrOptions(set(SEARCHES))],
         # A sparse matrix is let through to an error that says so.
         "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -159,6 +168,7 @@ class TSNMF(
         "sample_shape": [tuple, list, None],
         "scale": [StrOptions(set(SCALES))],
         "missing_values": [Real, None],
+        "device": [str, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -172,6 +182,7 @@ class TSNMF(
         graph_weight: float = 1.0,
         n_neighbors: int | None = None,
         graph: str = "heat",
+        neighbors: str = "exact",
         init: str | ArrayLike = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
@@ -179,6 +190,7 @@ class TSNMF(
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "auto",
         missing_values: float | None = None,
+        device: str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
@@ -188,6 +200,7 @@ class TSNMF(
         self.graph_weight = graph_weight
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.neighbors = neighbors
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -195,6 +208,7 @@ class TSNMF(
         self.sample_shape = sample_shape
         self.scale = scale
         self.missing_values = missing_values
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from twofold.core import certified
-from twofold.core.certified import follow
+from twofold.core.certified import look_at_all
 from twofold.core.grams import both_sides, both_ways, project
 from twofold.core.holes import Data
 from twofold.core.solver import iterate, optimal_factors
@@ -27,9 +27,13 @@ def exact_squares(lattice):
     return ((lattice[:, None] - lattice) ** 2).sum(axis=-1)
 
 
+def follow(lists, points, q):
+    return certified.follow(lists, points, q, look_at_all)
+
+
 def spares(count):
     """With so many candidates beyond the neighbours, few enough to be lost."""
-    return mock.patch.object(certified, "_SPARES", (count, count + 40, 512))
+    return mock.patch.object(certified, "SPARES", (count, count + 40, 512))
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,5 +1,6 @@
 """The one small place where NumPy and PyTorch arrays are treated differently."""
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
@@ -31,6 +32,13 @@ def like(values: Any, template: Array) -> Array:
     return xp.asarray(values, dtype=template.dtype, device=device(template))
 
 
+def moved(array: Array, template: Array) -> Array:
+    """An array in the namespace and on the device of ``template``; its dtype stays."""
+    if is_numpy_array(template):
+        return to_numpy(array)
+    return array.to(template.device)
+
+
 def take(array: Array, indices: Any) -> Array:
     """The given rows of an array, in a copy."""
     xp = array_namespace(array)
@@ -50,6 +58,25 @@ def take_runs(tree: Any, runs: Array) -> Any:
     if isinstance(tree, list):
         return [tree[run] for run in runs]
     return None if tree is None else take(tree, runs)
+
+
+def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
+    """A tree in the layout of ``take_runs``, the function applied to all its arrays."""
+    if is_dataclass(tree) and not isinstance(tree, type):
+        mapped = {
+            f.name: map_arrays(getattr(tree, f.name), function) for f in fields(tree)
+        }
+        return replace(tree, **mapped)
+    if isinstance(tree, tuple):
+        return tuple(map_arrays(branch, function) for branch in tree)
+    return None if tree is None else function(tree)
+
+
+def squared_norms(points: Array) -> Array:
+    """Squared lengths of the rows of (..., n, d): (..., n)."""
+    if is_numpy_array(points):
+        return np.vecdot(points, points)
+    return (points * points).sum(-1)
 
 
 def gather(array: Array, places: Array) -> Array:

@@ -24,20 +24,21 @@ bounds must exceed is the largest distance that ties with the last neighbour's, 
 what rounding may do to both.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from twofold.core.arrays import gather
+from twofold.core.arrays import gather, squared_norms
 from twofold.core.neighbors import (
     centred,
     choose,
     pair_squares,
     rank,
-    squared_norms,
 )
 
-_SPARES = (25, 64, 512)
+SPARES = (25, 64, 512)
 """Candidates beyond the neighbours; more than the first only to see all ties."""
 
 _FIRST = 3
@@ -98,7 +99,10 @@ class Followed:
 
 
 def follow(
-    lists: Lists | None, points: np.ndarray, n_neighbors: int
+    lists: Lists | None,
+    points: np.ndarray,
+    n_neighbors: int,
+    search: "Search",
 ) -> tuple[np.ndarray, np.ndarray, Lists]:
     """The neighbours of points that have moved, and the lists to go on with.
 
@@ -110,6 +114,8 @@ def follow(
         Where they are, turned to be close to where they were.
     n_neighbors : int
         Fewer than n.
+    search : callable
+        Finds the bounds of rows that are lost: ``look_at_all``, or nothing is certain.
 
     Returns
     -------
@@ -117,19 +123,19 @@ def follow(
     neighbors : integer ndarray of shape (n, n_neighbors)
     lists : Lists
     """
-    scene = _scene(points, n_neighbors)
+    scene = Scene.of(points, n_neighbors)
     everyone, searched = np.arange(len(points)), 0
     bounds = None if lists is None else scene.carried(lists)
-    spares: tuple[int, ...] = _SPARES
+    spares: tuple[int, ...] = SPARES
     if bounds is None:
-        bounds, searched = scene.searched(everyone, spares[0]), len(points)
+        bounds, searched = search(scene, everyone, spares[0], None), len(points)
         spares = spares[1:]
     rows = scene.settled(everyone, bounds)
     for spare in spares:
         lost = np.flatnonzero(rows.lost)
         if len(lost) == 0:
             break
-        rows.put(lost, scene.settled(lost, scene.searched(lost, spare)))
+        rows.put(lost, scene.settled(lost, search(scene, lost, spare, rows.bounds)))
         searched += len(lost)
     now = Lists(scene.points[0], rows.bounds, searched)
     return rows.squared, rows.neighbors, now
@@ -172,13 +178,19 @@ def _shortened(bounds: Bounds, count: int) -> Bounds:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class Scene:
     """Points (1, n, d) about their mean, their squares (1, n), and what is asked."""
 
     points: np.ndarray
     squares: np.ndarray
     n_neighbors: int
     rounding: np.ndarray
+
+    @classmethod
+    def of(cls, points: np.ndarray, n_neighbors: int) -> "Scene":
+        """Points (n, d), moved to mean zero."""
+        centre, rounding = centred(points[None])
+        return cls(centre, squared_norms(centre), n_neighbors, rounding)
 
     def carried(self, lists: Lists) -> Bounds | None:
         """What is left of the bounds after the move; None if most rows are lost."""
@@ -191,24 +203,6 @@ class _Scene:
             return None
         lower = before.lower - steps[:, None] - steps[before.candidates]
         return Bounds(before.candidates, lower, radius)
-
-    def searched(self, numbers: np.ndarray, spare: int) -> Bounds:
-        """The bounds of the points of these numbers, from a look at all points."""
-        possible = self.points.shape[1] - 1
-        count = min(self.n_neighbors + spare, possible)
-        # What the filter cannot tell apart is looked at in full precision.
-        filtered = spare == _SPARES[0]
-        asked = self.points[:, numbers]
-        found = rank(self.points, asked, numbers, count, filtered=filtered)
-        order = np.argsort(found.lower[0], axis=1)
-        radius = np.sqrt(found.beyond[0])
-        if count == possible:
-            radius[:] = np.inf
-        return Bounds(
-            gather(found.neighbors[0], order),
-            np.sqrt(gather(found.lower[0], order)),
-            radius,
-        )
 
     def settled(self, numbers: np.ndarray, bounds: Bounds) -> _Rows:
         """The neighbours among the candidates of the points of these numbers.
@@ -246,6 +240,27 @@ class _Scene:
         return _Rows(measured, near[0], neighbors[0], reach)
 
 
-def _scene(points: np.ndarray, n_neighbors: int) -> _Scene:
-    centre, rounding = centred(points[None])
-    return _Scene(centre, squared_norms(centre), n_neighbors, rounding)
+Search: TypeAlias = Callable[[Scene, np.ndarray, int, Bounds | None], Bounds]
+"""Finds bounds of the points of given numbers with so many candidates to spare; given
+those of all points, where there are any."""
+
+
+def look_at_all(
+    scene: Scene, numbers: np.ndarray, spare: int, known: Bounds | None
+) -> Bounds:
+    """The bounds of the points of these numbers, from a look at all points."""
+    possible = scene.points.shape[1] - 1
+    count = min(scene.n_neighbors + spare, possible)
+    # What the filter cannot tell apart is looked at in full precision.
+    filtered = spare == SPARES[0]
+    asked = scene.points[:, numbers]
+    found = rank(scene.points, asked, numbers, count, filtered=filtered)
+    order = np.argsort(found.lower[0], axis=1)
+    radius = np.sqrt(found.beyond[0])
+    if count == possible:
+        radius[:] = np.inf
+    return Bounds(
+        gather(found.neighbors[0], order),
+        np.sqrt(gather(found.lower[0], order)),
+        radius,
+    )

@@ -11,7 +11,7 @@ from twofold.core.arrays import (
     positive_or_one,
     symmetric_product,
 )
-from twofold.core.certified import Lists, follow
+from twofold.core.certified import Lists, Search, follow, look_at_all
 from twofold.core.neighbors import nearest
 
 GRAPHS = ("heat", "binary", "cosine")
@@ -71,7 +71,11 @@ def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
 
 
 def followed_graph(
-    features: Array, lists: list[Lists] | None, n_neighbors: int, kind: str
+    features: Array,
+    lists: list[Lists] | None,
+    n_neighbors: int,
+    kind: str,
+    search: Search = look_at_all,
 ) -> tuple[Graph, list[Lists] | None]:
     """``neighbor_graph``, found from the lists of the last iteration.
 
@@ -85,6 +89,8 @@ def followed_graph(
         before it: those of a sweep start alike.
     n_neighbors, kind
         As for ``neighbor_graph``.
+    search : callable
+        Finds the neighbours that the lists have lost.
 
     Returns
     -------
@@ -95,12 +101,13 @@ def followed_graph(
     n = features.shape[1]
     if n == 1 or not is_numpy_array(features):
         return neighbor_graph(features, n_neighbors, kind), None
+    q = min(n_neighbors, n - 1)
     found: list[tuple[Array, Array]] = []
     kept: list[Lists] = []
     for run, points in enumerate(graph_features(features, kind)):
         last = kept[-1] if kept else None
         before = last if lists is None else lists[run]
-        squared, neighbors, now = follow(before, points, min(n_neighbors, n - 1))
+        squared, neighbors, now = follow(before, points, q, search)
         found.append((squared, neighbors))
         kept.append(now)
     squared, neighbors = (np.stack(arrays) for arrays in zip(*found, strict=True))

@@ -12,6 +12,7 @@ from twofold.core.arrays import (
     kth_smallest,
     positive_or_one,
     smallest_places,
+    squared_norms,
 )
 
 SPARES = (8, 64, 512)
@@ -20,11 +21,14 @@ SPARES = (8, 64, 512)
 _GROUPS = 8
 """Groups of points for each candidate, of whose minima the cutoff is one."""
 
+_SHORT_ROW = 512
+"""Of that many distances the smallest are found at once."""
+
 _BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
 """Distances held at once, and entries of pairs; on a CPU they stay in its cache."""
 
 
-_FEWEST_ROWS = 16
+_FEWEST_ROWS = {"cache": 128, "pairs": 1}
 """Of a block, or products with it would be slow."""
 
 
@@ -100,12 +104,6 @@ def centred(features: Array) -> tuple[Array, Array]:
     longest = xp.max(squared_norms(points), axis=1)[:, None, None]
     largest = (xp.sqrt(longest) + xp.linalg.vector_norm(mean, axis=-1)[:, None]) ** 2
     return points, 100 * xp.finfo(features.dtype).eps * largest
-
-
-def squared_norms(points: Array) -> Array:
-    """Squared lengths of the rows: (..., n)."""
-    xp = array_namespace(points)
-    return xp.vecdot(points, points)
 
 
 def choose(
@@ -201,7 +199,7 @@ def _longest(*points: Array) -> Array:
 def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
     """Slices of m rows whose ``width`` entries each fit into a block."""
     entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
-    step = max(_FEWEST_ROWS, entries // width)
+    step = max(_FEWEST_ROWS[kind], entries // width)
     return [slice(begin, begin + step) for begin in range(0, m, step)]
 
 
@@ -211,9 +209,7 @@ def _candidates(
     """Who is nearest (runs, b, count), how near, and how near at most others are.
 
     The products of ``asked`` and ``points``, as ``rank`` prepares them, are squared
-    distances less the square of the one that asks. The count-th smallest of the minima
-    of disjoint groups is a cutoff that no fewer than ``count`` points meet, and few
-    more: no row has to be sorted.
+    distances less the square of the one that asks.
     """
     xp = array_namespace(points)
     runs, b, _ = asked.shape
@@ -221,19 +217,34 @@ def _candidates(
     squares = asked @ xp.matrix_transpose(points)
     if own is not None:
         squares[:, xp.arange(b, device=device(own)), own] = xp.inf
-    size = max(1, n // (_GROUPS * count))
-    groups = squares[..., : n // size * size].reshape(runs, b, size, n // size)
-    cutoff = kth_smallest(xp.min(groups, axis=2), count).reshape(-1, 1)
-    values, columns = _below(squares.reshape(runs * b, n), cutoff)
-    beyond = cutoff[:, 0]
-    if values.shape[1] > count:
+    squares = squares.reshape(runs * b, n)
+    values, columns, beyond = _few(squares, count)
+    if columns.shape[1] > count:
         places = smallest_places(values, count + 1)
         values, columns = gather(values, places), gather(columns, places)
         values, columns = _largest_last(values, columns)
-        beyond = xp.where(values[:, -1] < beyond, values[:, -1], beyond)
+        beyond = xp.minimum(beyond, values[:, -1])
     shape = runs, b, count
     values, columns = values[:, :count].reshape(shape), columns[:, :count]
     return columns.reshape(shape), values, beyond.reshape(runs, b)
+
+
+def _few(squares: Array, count: int) -> tuple[Array, Array, Array]:
+    """The smallest of squares (b, n), no fewer than ``count``; their columns; a bound.
+
+    Where rows are long enough, the count-th smallest of the minima of disjoint groups
+    is a cutoff that at least ``count`` meet, and few more: no row has to be sorted.
+    Others are taken as they are. No square that is left out is below the bound (b,).
+    """
+    xp = array_namespace(squares)
+    b, n = squares.shape
+    size = n // max(_SHORT_ROW, _GROUPS * count)
+    if size < 2:
+        columns = xp.broadcast_to(xp.arange(n, device=device(squares)), (b, n))
+        return squares, columns, xp.full_like(squares[:, 0], xp.inf)
+    groups = squares[:, : n // size * size].reshape(b, size, n // size)
+    cutoff = kth_smallest(xp.min(groups, axis=1), count)
+    return *_below(squares, cutoff[:, None]), cutoff
 
 
 def _below(squares: Array, cutoff: Array) -> tuple[Array, Array]:

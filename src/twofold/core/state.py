@@ -6,11 +6,11 @@ both that the V step takes, and ``placement.FittedSide`` what is kept for new sa
 when the fit is over.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, map_arrays, moved
 from twofold.core.certified import Followed
 from twofold.core.graph import Graph
 
@@ -29,6 +29,7 @@ class Settings:
         r of the left and of the right side.
     n_neighbors : int
     graph : {"heat", "binary", "cosine"}
+    neighbors : {"exact", "approximate"}
     max_iter : int
         t_max.
     tol : float
@@ -39,6 +40,7 @@ class Settings:
     n_directions: tuple[int, int]
     n_neighbors: int = 5
     graph: str = "heat"
+    neighbors: str = "exact"
     max_iter: int = 100
     tol: float = 1e-2
 
@@ -100,3 +102,10 @@ class Solution:
     history: dict[str, np.ndarray]
     converged: bool
     samples: Array | None = None
+
+    def moved(self, template: Array) -> "Solution":
+        """In the namespace and on the device of ``template``."""
+        state, samples = map_arrays(
+            (self.state, self.samples), lambda array: moved(array, template)
+        )
+        return replace(self, state=state, samples=samples)

@@ -4,11 +4,15 @@ from dataclasses import dataclass, replace
 
 from array_api_compat import array_namespace
 
+from twofold.core.approximate import approximate_search
 from twofold.core.arrays import Array
-from twofold.core.certified import Followed
+from twofold.core.certified import Followed, look_at_all
 from twofold.core.grams import Side, project
 from twofold.core.graph import Graph, followed_graph
 from twofold.core.state import Settings
+
+SEARCHES = {"exact": look_at_all, "approximate": approximate_search}
+"""How neighbours are found that the lists of the last iteration have lost."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,13 @@ class View:
         if n_neighbors == settings.n_neighbors:
             return self
         lists = None if self.followed is None else self.followed.lists
-        graph, _ = followed_graph(self.features, lists, n_neighbors, settings.graph)
+        graph, _ = followed_graph(
+            self.features,
+            lists,
+            n_neighbors,
+            settings.graph,
+            SEARCHES[settings.neighbors],
+        )
         return replace(self, graph=graph)
 
 
@@ -50,7 +60,13 @@ def see(
         projection = projection @ rotation
     features, turned = project(side.rows, projection), side.outside(projection)
     lists = None if before is None else before.lists
-    graph, lists = followed_graph(features, lists, settings.n_neighbors, settings.graph)
+    graph, lists = followed_graph(
+        features,
+        lists,
+        settings.n_neighbors,
+        settings.graph,
+        SEARCHES[settings.neighbors],
+    )
     followed = None if lists is None else Followed(turned, lists)
     return View(turned, features, graph, followed)
 

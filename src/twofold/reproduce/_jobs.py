@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import twofold
 from twofold.core.arrays import to_numpy
+from twofold.core.devices import on_device
 from twofold.metrics import score_all
 from twofold.reproduce._data import load_subset, subset_seed
 from twofold.reproduce._objects import find_method
@@ -123,7 +124,9 @@ def fit_all(
     settings = [json.loads(setting) for setting in job.settings]
     more = {} if job.max_iter is None else {"max_iter": job.max_iter}
     seed = subset_seed(job.seed, job.n_clusters, job.subset)
-    X = _on_device(images, device) if method.takes_tensors else images
+    X: Any = images
+    if device is not None and method.takes_tensors:
+        X = on_device(images, device)
 
     def build(setting: dict[str, Any]) -> Any:
         return method.build(job.n_clusters, random_state=seed, **more, **setting)
@@ -134,15 +137,6 @@ def fit_all(
         return [(model, to_numpy(model.labels_)) for model in models]
     models = [build(setting) for setting in settings]
     return [(model, to_numpy(model.fit_predict(X))) for model in models]
-
-
-def _on_device(images: np.ndarray, device: str | None) -> Any:
-    if device is None:
-        return images
-    import torch
-
-    torch.set_num_threads(1)
-    return torch.as_tensor(images, device=device)
 
 
 def _scores(
@@ -186,19 +180,3 @@ def _device_name(device: str | None) -> str:
     import torch
 
     return torch.cuda.get_device_name(device)
-
-
-def check_device(device: str | None) -> None:
-    """Refuse a device on which no fit would succeed."""
-    try:
-        _on_device(np.ones(1), device)
-    except ImportError:
-        raise ValueError(
-            "--device needs PyTorch: pip install 'twofold[torch]'"
-        ) from None
-    except Exception as failure:
-        reason = str(failure).partition("\n")[0]
-        raise ValueError(
-            f"--device {device} cannot be used ({reason}); leave it out to fit on the "
-            "CPU"
-        ) from None

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from joblib import effective_n_jobs
 
+from twofold.core.devices import check_device
 from twofold.reproduce._claims import Claims
 from twofold.reproduce._estimate import Estimate, rough_seconds
-from twofold.reproduce._jobs import Result, check_device
+from twofold.reproduce._jobs import Result
 from twofold.reproduce._protocol import Job, Protocol, all_jobs
 from twofold.reproduce._store import Store
 from twofold.reproduce._workers import ClusterError, run_here, run_on_cluster
