@@ -126,7 +126,11 @@ def choose(
         point that is farther matters.
     """
     xp = array_namespace(squared)
+    rounded = xp.where(squared > rounding, squared, xp.zeros_like(squared))
     farther = squared[..., 1:] - squared[..., :-1] > rounding
+    if xp.all(farther):
+        last = squared[..., n_neighbors - 1]
+        return rounded[..., :n_neighbors], neighbors[..., :n_neighbors], last
     first = xp.zeros_like(squared[..., :1], dtype=xp.int64)
     level = xp.astype(farther, xp.int64)
     level = xp.concat([first, xp.cumulative_sum(level, axis=-1)], axis=-1)
@@ -134,8 +138,7 @@ def choose(
     end = xp.max(xp.where(tied, squared, xp.zeros_like(squared)), axis=-1)
     bound = 1 + xp.max(neighbors)
     chosen = xp.argsort(level * bound + neighbors, axis=-1)[..., :n_neighbors]
-    squared = xp.where(squared > rounding, squared, xp.zeros_like(squared))
-    return gather(squared, chosen), gather(neighbors, chosen), end
+    return gather(rounded, chosen), gather(neighbors, chosen), end
 
 
 def rank(
