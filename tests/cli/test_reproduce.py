@@ -48,7 +48,11 @@ def test_digits_alone_where_there_is_no_data(tmp_path):
             1,
             "must load an object with images and target",
         ),
-        (["--data", "tiny:faces", "--device", "no"], 1, "Error: --device "),
+        (
+            ["--data", "tiny:faces", "--device", "no"],
+            1,
+            "Error: device='no' cannot be used",
+        ),
         (["--nonsense"], 2, "No such option"),
         (["--tables-only", "--store", "none.sqlite"], 1, "no store none.sqlite"),
         (["--store", "text.txt", "--data", "digits"], 1, "cannot open the store"),

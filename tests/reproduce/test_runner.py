@@ -227,7 +227,7 @@ def test_results_of_other_data_are_refused(tmp_path, monkeypatch):
 
 def test_a_device_that_is_none_is_refused_before_anything_runs(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
-        with pytest.raises(ValueError, match="--device "):
+        with pytest.raises(ValueError, match="device='nonsense' cannot be used"):
             run(SLOW, store, device="nonsense")
         assert store.keys() == set()
 
