@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 from sklearn.utils import check_random_state
 
 from twofold._missing import completed, learn_missing, read_incomplete
@@ -165,11 +165,12 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     """Validate X against the parameters of ``estimator`` and draw the starts."""
     check_counts(estimator, _COUNTS)
     check_device(estimator.device)
-    if estimator.neighbors == "approximate":
-        load_index_library()
     samples, missing, shape = read_incomplete(
         estimator, X, estimator.sample_shape, mask, reset=True
     )
+    in_numpy = is_numpy_array(samples) and estimator.device is None
+    if estimator.neighbors == "approximate" and in_numpy:
+        load_index_library()
     n, k = samples.shape[0], estimator.n_clusters
     check_enough("n_clusters", k, n)
     check_weights([(estimator.energy_weight, estimator.graph_weight)], samples)

@@ -70,7 +70,8 @@ class TSNMF(
     neighbors : {"exact", "approximate"}, default="exact"
         Whether neighbours are the nearest samples for certain. Approximate ones, found
         by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
-        samples and more. Of tensors neighbours are always exact.
+        samples and more, and hardly ever others; of samples that are equally near any
+        may be listed. Of tensors, and on a ``device``, neighbours are always exact.
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of a single cluster, K-means indicators of the samples,

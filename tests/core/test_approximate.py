@@ -6,8 +6,12 @@ from scipy.spatial.distance import cdist
 
 from twofold import TSNMF
 from twofold.core import approximate
-from twofold.core.approximate import approximate_search
+from twofold.core.approximate import APPROXIMATE
 from twofold.core.certified import follow
+
+few = pytest.fixture(autouse=True)(
+    lambda monkeypatch: monkeypatch.setattr(approximate, "_FEWEST", 1000)
+)
 
 NEEDS_FAISS = "Faiss is the optional extra 'approximate'"
 
@@ -32,7 +36,7 @@ def test_nearly_all_neighbours_are_the_nearest_wherever_the_points_go():
     searched = []
     for size in (0.0, 0.003, 0.05, 0.05, 0.0):
         points = points + size * rng.normal(size=points.shape)
-        squared, neighbors, lists = follow(lists, points, 5, approximate_search)
+        squared, neighbors, lists = follow(lists, points, 5, APPROXIMATE)
         searched.append(lists.searched)
         assert share_found(neighbors, points) > 0.98
         assert not (neighbors == np.arange(1500)[:, None]).any()
@@ -46,8 +50,27 @@ def test_nearly_all_neighbours_are_the_nearest_wherever_the_points_go():
 def test_few_points_are_all_looked_at(monkeypatch):
     monkeypatch.setattr(approximate, "_indexed", None)
     points = groups(200, 4)
-    _, neighbors, _ = follow(None, points, 5, approximate_search)
+    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
     assert share_found(neighbors, points) == 1
+
+
+def test_points_that_the_index_has_missed_are_searched_for(monkeypatch):
+    """As if it had found nobody but each point itself, or the same one again."""
+    points = groups(1200, 4)
+    nobody = np.repeat(np.arange(1200)[:, None], 31, axis=1)
+    nobody[::2, 5:] = 7
+    monkeypatch.setattr(approximate, "_indexed", lambda points, count: nobody)
+    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
+    assert share_found(neighbors, points) == 1
+
+
+def test_tensors_need_no_faiss(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    images = groups(40, 12).reshape(40, 4, 3)
+    model = TSNMF(3, neighbors="approximate", random_state=0)
+    exact = TSNMF(3, random_state=0).fit(images).labels_
+    np.testing.assert_array_equal(model.fit(torch.asarray(images)).labels_, exact)
 
 
 def test_repeated_numbers_are_those_seen_before():

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from twofold.core import certified
-from twofold.core.certified import look_at_all
+from twofold.core import certified, neighbors
+from twofold.core.certified import Search, look_at_all
 from twofold.core.grams import both_sides, both_ways, project
 from twofold.core.holes import Data
 from twofold.core.solver import iterate, optimal_factors
@@ -28,7 +28,7 @@ def exact_squares(lattice):
 
 
 def follow(lists, points, q):
-    return certified.follow(lists, points, q, look_at_all)
+    return certified.follow(lists, points, q, Search(look_at_all, certified.SPARES))
 
 
 def spares(count):
@@ -89,6 +89,33 @@ def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
             assert (distances.min(axis=1) >= bounds.radius - rounding).all() or (
                 bounds.candidates.shape[1] == n - 1
             )
+
+
+@pytest.mark.parametrize("short_row", [8, 10_000])
+def test_long_rows_are_searched_by_groups_just_as_exactly(monkeypatch, short_row):
+    """With groups of many points, whose minima set the cutoff, and without."""
+    monkeypatch.setattr(neighbors, "_SHORT_ROW", short_row)
+    monkeypatch.setattr(neighbors, "_GROUPS", 1)
+    rng, lists = np.random.default_rng(0), None
+    points = rng.normal(size=(1500, 6))
+    for _ in range(4):
+        _, listed, lists = follow(lists, points, 5)
+        distances = cdist(points, points)
+        np.testing.assert_array_equal(listed, brute_force(distances, 5))
+        np.fill_diagonal(distances, np.inf)
+        np.put_along_axis(distances, lists.bounds.candidates, np.inf, axis=1)
+        assert (distances.min(axis=1) >= lists.bounds.radius).all()
+        assert np.isfinite(lists.bounds.radius).all()
+        points = points + 0.05 * rng.normal(size=points.shape)
+
+
+def test_the_number_of_neighbours_may_change():
+    rng, lists = np.random.default_rng(0), None
+    points = rng.normal(size=(300, 6))
+    for q in (4, 12, 40, 3):
+        points = points + 0.05 * rng.normal(size=points.shape)
+        _, listed, lists = follow(lists, points, q)
+        np.testing.assert_array_equal(listed, brute_force(cdist(points, points), q))
 
 
 def test_points_that_hardly_move_are_not_searched():

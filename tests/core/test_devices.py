@@ -56,7 +56,7 @@ def test_without_pytorch_a_device_is_refused_before_anything_is_read(monkeypatch
         TSNMF(3, device="cuda").fit(problems.images())
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "abacus"])
+@pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta"])
 def test_a_device_that_is_not_there_is_refused(device):
     pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
     with pytest.raises(

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from twofold.core import arrays
 from twofold.core import neighbors as search
 
 
@@ -73,8 +74,33 @@ def test_what_the_filter_leaves_out_is_farther_than_it_says(
     assert all(len(set(row)) == min(count, n) for row in listed)
     lower = found.lower[0] / unit**2
     assert (lower <= np.take_along_axis(exact, listed, axis=1) + 1e-12).all()
-    np.testing.assert_allclose(
-        lower, np.take_along_axis(exact, listed, axis=1), atol=1e-3
-    )
+    longest = max((rows**2).sum(axis=1).max() for rows in (points / unit, asked / unit))
+    slack = 2 * (3 * d + 16) * np.finfo(np.float32).eps * longest
+    assert (lower >= np.take_along_axis(exact, listed, axis=1) - slack).all()
     np.put_along_axis(exact, listed, np.inf, axis=1)
     assert (exact.min(axis=1) >= found.beyond[0] / unit**2 - 1e-12).all()
+
+
+def test_single_precision_finds_nearly_the_same_neighbours():
+    points = np.random.default_rng(0).normal(size=(1, 600, 20)) + 3
+    exact = search.nearest(points, 5)[1]
+    single = search.nearest(points.astype(np.float32), 5)[1]
+    assert (
+        np.mean([np.isin(a, b) for a, b in zip(single[0], exact[0], strict=True)])
+        > 0.99
+    )
+
+
+@pytest.mark.parametrize("said", ["highest", "medium", None])
+def test_coarse_products_of_torch_are_not_trusted(monkeypatch, said):
+    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+
+    def precision():
+        if said is None:
+            raise RuntimeError("mixed")
+        return said
+
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", precision)
+    expected = torch.float32 if said == "highest" else torch.float64
+    assert arrays.filter_dtype(torch.ones(1)) == expected
+    assert arrays.filter_dtype(np.ones(1)) == np.float32

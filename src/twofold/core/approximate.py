@@ -2,7 +2,8 @@
 
 The lists are those of ``certified``. What is lost to them is not looked for among all
 points, but by an index the first time, and later among the candidates of candidates:
-who is near a point is near those that are near it. Nothing is certain then.
+who is near a point is near those that are near it. Nothing is certain then, and of
+samples that are equally near any may be listed.
 """
 
 import importlib
@@ -12,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from twofold.core.arrays import gather
-from twofold.core.certified import SPARES, Bounds, Scene, look_at_all
+from twofold.core.certified import SPARES, Bounds, Scene, Search, look_at_all
 from twofold.core.neighbors import pair_squares
 
 _LINKS, _BUILT_FROM, _SEARCHED = 16, 40, 64
 """Of the index: links of a point, and points considered to set and to follow them."""
 
-_FEWEST = 1000
-"""With fewer points all are looked at, which takes no longer."""
+_FEWEST = 5000
+"""With fewer points all are looked at, which takes less time."""
 
 _BLOCK = 2048
 """Rows whose candidates' candidates are compared at once."""
@@ -36,7 +37,7 @@ def load_index_library() -> Any:
         ) from None
 
 
-def approximate_search(
+def look_around(
     scene: Scene, numbers: np.ndarray, spare: int, known: Bounds | None
 ) -> Bounds:
     """The bounds of the points of these numbers, as far as can be told quickly."""
@@ -52,7 +53,13 @@ def approximate_search(
     for begin in range(0, len(numbers), _BLOCK):
         part = numbers[begin : begin + _BLOCK]
         parts.append(_nearest_of(scene, part, near(part), count))
-    return Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    bounds = Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    short = np.flatnonzero(~np.isfinite(bounds.radius))  # too few were found
+    if len(short):
+        exact = look_at_all(scene, numbers[short], spare, known)
+        for name, array in vars(bounds).items():
+            array[short] = getattr(exact, name)
+    return bounds
 
 
 def _nearest_of(
@@ -64,9 +71,7 @@ def _nearest_of(
     squared[_is_repeated(candidates) | (candidates == numbers[:, None])] = np.inf
     order = np.argsort(squared, axis=1)[:, :count]
     lower = np.sqrt(gather(squared, order))
-    # At a tie with the last one nothing better would be found either.
-    radius = np.nextafter(lower[:, -1], np.inf)
-    return gather(candidates, order), lower, radius
+    return gather(candidates, order), lower, lower[:, -1]
 
 
 def _indexed(points: np.ndarray, count: int) -> np.ndarray:
@@ -97,3 +102,6 @@ def _is_repeated(rows: np.ndarray) -> np.ndarray:
     repeated = np.empty_like(again)
     np.put_along_axis(repeated, order, again, axis=1)
     return repeated
+
+
+APPROXIMATE = Search(look_around, SPARES[:1])

@@ -117,13 +117,17 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
     return inverse, exists
 
 
-def full_single_precision(array: Array) -> bool:
-    """Whether products of float32 are as exact as that: PyTorch can be told not to."""
+def filter_dtype(array: Array) -> Any:
+    """Single precision, but double where PyTorch was told to multiply more coarsely."""
     if is_numpy_array(array):
-        return True
+        return np.float32
     import torch
 
-    return torch.get_float32_matmul_precision() == "highest"
+    try:
+        exact = torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # set otherwise for one kind of device than for all
+        exact = False
+    return torch.float32 if exact else torch.float64
 
 
 def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:

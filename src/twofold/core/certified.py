@@ -26,7 +26,6 @@ what rounding may do to both.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -114,8 +113,8 @@ def follow(
         Where they are, turned to be close to where they were.
     n_neighbors : int
         Fewer than n.
-    search : callable
-        Finds the bounds of rows that are lost: ``look_at_all``, or nothing is certain.
+    search : Search
+        Finds rows that are lost: ``EXACT``, or nothing is certain.
 
     Returns
     -------
@@ -125,17 +124,19 @@ def follow(
     """
     scene = Scene.of(points, n_neighbors)
     everyone, searched = np.arange(len(points)), 0
-    bounds = None if lists is None else scene.carried(lists)
-    spares: tuple[int, ...] = SPARES
+    bounds, spares = None, search.spares
+    if lists is not None:
+        bounds = scene.carried(lists)
     if bounds is None:
-        bounds, searched = search(scene, everyone, spares[0], None), len(points)
+        bounds, searched = search.find(scene, everyone, spares[0], None), len(points)
         spares = spares[1:]
     rows = scene.settled(everyone, bounds)
     for spare in spares:
         lost = np.flatnonzero(rows.lost)
         if len(lost) == 0:
             break
-        rows.put(lost, scene.settled(lost, search(scene, lost, spare, rows.bounds)))
+        found = search.find(scene, lost, spare, rows.bounds)
+        rows.put(lost, scene.settled(lost, found, thorough=True))
         searched += len(lost)
     now = Lists(scene.points[0], rows.bounds, searched)
     return rows.squared, rows.neighbors, now
@@ -169,7 +170,7 @@ class _Rows:
 
 def _shortened(bounds: Bounds, count: int) -> Bounds:
     """With ``count`` candidates only, the next one bounding the others."""
-    if bounds.lower.shape[1] == count:
+    if bounds.lower.shape[1] <= count:
         return bounds
     order = np.argsort(bounds.lower, axis=1)
     candidates, lower = gather(bounds.candidates, order), gather(bounds.lower, order)
@@ -194,25 +195,31 @@ class Scene:
 
     def carried(self, lists: Lists) -> Bounds | None:
         """What is left of the bounds after the move; None if most rows are lost."""
-        before, near = lists.bounds, self.n_neighbors - 1
-        if before.candidates.shape[1] <= near:
+        near, most = self.n_neighbors - 1, self.n_neighbors + SPARES[0]
+        if lists.bounds.candidates.shape[1] <= near:
             return None
+        before = _shortened(lists.bounds, most)
         steps = np.sqrt(squared_norms(self.points[0] - lists.points))
-        radius = before.radius - steps - steps.max()
+        kept = 1 - 8 * np.finfo(steps.dtype).eps  # what rounding takes of a bound
+        radius = kept * before.radius - steps - steps.max()
         if np.mean(radius <= before.lower[:, near]) > 0.5:
             return None
-        lower = before.lower - steps[:, None] - steps[before.candidates]
+        lower = kept * before.lower - steps[:, None] - steps[before.candidates]
         return Bounds(before.candidates, lower, radius)
 
-    def settled(self, numbers: np.ndarray, bounds: Bounds) -> _Rows:
+    def settled(
+        self, numbers: np.ndarray, bounds: Bounds, *, thorough: bool = False
+    ) -> _Rows:
         """The neighbours among the candidates of the points of these numbers.
 
-        Only the first candidates are measured, and all where another may be nearer.
+        Only the first candidates are measured, and all where another may be nearer;
+        with ``thorough`` even if a point that is no candidate may be nearer still.
         """
         first = self.n_neighbors + _FIRST
         rows = self._measured(numbers, bounds, first)
         others = np.min(rows.bounds.lower[:, first:], axis=1, initial=np.inf)
-        doubtful = np.flatnonzero((others <= rows.reach) & ~rows.lost)
+        doubt = (others <= rows.reach) & (thorough | ~rows.lost)
+        doubtful = np.flatnonzero(doubt)
         if len(doubtful):
             some = Bounds(*(array[doubtful] for array in vars(rows.bounds).values()))
             rows.put(doubtful, self._measured(numbers[doubtful], some, None))
@@ -240,9 +247,21 @@ class Scene:
         return _Rows(measured, near[0], neighbors[0], reach)
 
 
-Search: TypeAlias = Callable[[Scene, np.ndarray, int, Bounds | None], Bounds]
-"""Finds bounds of the points of given numbers with so many candidates to spare; given
-those of all points, where there are any."""
+@dataclass(frozen=True)
+class Search:
+    """How rows are found that are lost.
+
+    Attributes
+    ----------
+    find : callable
+        The bounds of the points of given numbers with so many candidates to spare,
+        given those of all points, where there are any.
+    spares : tuple of int
+        With how many, one after another, while rows are lost.
+    """
+
+    find: Callable[[Scene, np.ndarray, int, Bounds | None], Bounds]
+    spares: tuple[int, ...]
 
 
 def look_at_all(
@@ -264,3 +283,6 @@ def look_at_all(
         np.sqrt(gather(found.lower[0], order)),
         radius,
     )
+
+
+EXACT = Search(look_at_all, SPARES)

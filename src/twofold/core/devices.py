@@ -1,11 +1,11 @@
 """Other devices than the CPU: getting there, and staying within their memory."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, to_numpy
 
 Result = TypeVar("Result")
 
@@ -27,17 +27,17 @@ def on_device(array: Array, device: str) -> Array:
     except torch.OutOfMemoryError:
         raise MemoryError(_too_small(device)) from None
     except Exception as failure:  # whatever a driver says
-        reason = str(failure).partition("\n")[0]
-        raise DeviceError(
-            f"device={device!r} cannot be used ({reason}); leave it out to fit on the "
-            "CPU"
-        ) from None
+        raise DeviceError(_unusable(device, failure)) from None
 
 
 def check_device(device: str | None) -> None:
     """Refuse a device on which no fit would succeed."""
-    if device is not None:
-        on_device(np.ones(1), device)
+    if device is None:
+        return
+    try:
+        to_numpy(on_device(np.ones(1), device) + 1)
+    except (RuntimeError, NotImplementedError) as failure:
+        raise DeviceError(_unusable(device, failure)) from None
 
 
 def within_memory(
@@ -77,7 +77,13 @@ def _unless_full(
 
 
 def _is_out_of_memory(failure: Exception) -> bool:
-    return type(failure).__name__ == "OutOfMemoryError"
+    """PyTorch has a class for it; the libraries that it calls only have words."""
+    words = str(failure).lower()
+    return (
+        type(failure).__name__ == "OutOfMemoryError"
+        or "out of memory" in words
+        or "alloc_failed" in words
+    )
 
 
 def _give_back_memory() -> None:
@@ -87,7 +93,14 @@ def _give_back_memory() -> None:
         torch.cuda.empty_cache()
 
 
-def _too_small(device: Any) -> str:
+def _unusable(device: str, failure: Exception) -> str:
+    reason = str(failure).partition("\n")[0]
+    return (
+        f"device={device!r} cannot be used ({reason}); leave it out to fit on the CPU"
+    )
+
+
+def _too_small(device: str) -> str:
     return (
         f"{device} has too little memory for a single run; give X as float32, fewer "
         "samples, or leave the device out to fit on the CPU"

@@ -11,10 +11,13 @@ from twofold.core.arrays import (
     positive_or_one,
     symmetric_product,
 )
-from twofold.core.certified import Lists, Search, follow, look_at_all
+from twofold.core.certified import EXACT, Lists, Search, follow
 from twofold.core.neighbors import nearest
 
 GRAPHS = ("heat", "binary", "cosine")
+
+_BLOCK_ENTRIES = 2**24
+"""Neighbours of neighbours that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def followed_graph(
     lists: list[Lists] | None,
     n_neighbors: int,
     kind: str,
-    search: Search = look_at_all,
+    search: Search = EXACT,
 ) -> tuple[Graph, list[Lists] | None]:
     """``neighbor_graph``, found from the lists of the last iteration.
 
@@ -89,7 +92,7 @@ def followed_graph(
         before it: those of a sweep start alike.
     n_neighbors, kind
         As for ``neighbor_graph``.
-    search : callable
+    search : Search
         Finds the neighbours that the lists have lost.
 
     Returns
@@ -156,5 +159,9 @@ def _is_mutual(neighbors: Array) -> Array:
     lists = flat_neighbors(neighbors)
     n, q = lists.shape
     owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None, None]
-    theirs = xp.take(lists, lists.reshape(-1), axis=0).reshape(n, q, q)
-    return xp.any(theirs == owners, axis=-1).reshape(neighbors.shape)
+    step, parts = max(1, _BLOCK_ENTRIES // q**2), []
+    for begin in range(0, n, step):
+        some = lists[begin : begin + step, :]
+        theirs = xp.take(lists, some.reshape(-1), axis=0).reshape(-1, q, q)
+        parts.append(xp.any(theirs == owners[begin : begin + step], axis=-1))
+    return xp.concat(parts, axis=0).reshape(neighbors.shape)

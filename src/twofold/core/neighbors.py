@@ -7,7 +7,7 @@ from array_api_compat import array_namespace, device, is_numpy_array
 
 from twofold.core.arrays import (
     Array,
-    full_single_precision,
+    filter_dtype,
     gather,
     kth_smallest,
     positive_or_one,
@@ -15,7 +15,7 @@ from twofold.core.arrays import (
     squared_norms,
 )
 
-SPARES = (8, 64, 512)
+_SPARES = (8, 64, 512)
 """Candidates beyond the neighbours asked for, to see all who tie with the last."""
 
 _GROUPS = 8
@@ -81,10 +81,10 @@ def nearest(
     else:
         asked = queries - xp.mean(features, axis=1, keepdims=True)
     possible = n if own is None else n - 1
-    for spare in SPARES:
+    for spare in _SPARES:
         count = min(n_neighbors + spare, possible)
         # What the filter cannot tell apart is looked at in full precision.
-        found = rank(points, asked, own, count, filtered=spare == SPARES[0])
+        found = rank(points, asked, own, count, filtered=spare == _SPARES[0])
         exact = measure(points, asked, found.neighbors)
         squared, neighbors, end = choose(*exact, n_neighbors, rounding)
         if count == possible or xp.all(found.beyond > end + 2 * rounding[..., 0]):
@@ -99,11 +99,9 @@ def centred(features: Array) -> tuple[Array, Array]:
     which are no more exact than that.
     """
     xp = array_namespace(features)
-    mean = xp.mean(features, axis=1, keepdims=True)
-    points = features - mean
-    longest = xp.max(squared_norms(points), axis=1)[:, None, None]
-    largest = (xp.sqrt(longest) + xp.linalg.vector_norm(mean, axis=-1)[:, None]) ** 2
-    return points, 100 * xp.finfo(features.dtype).eps * largest
+    largest = xp.max(squared_norms(features), axis=1)[:, None, None]
+    rounding = 100 * xp.finfo(features.dtype).eps * largest
+    return features - xp.mean(features, axis=1, keepdims=True), rounding
 
 
 def choose(
@@ -147,8 +145,8 @@ def rank(
     """The ``count`` nearest of the points, or who may be by the filter's precision.
 
     The filter works in single precision, on points scaled to lengths of at most 1. It
-    is off by no more than (2 d + 10) eps there, whatever the order of its sums; the
-    bounds allow for that.
+    is off by no more than (3 d + 16) eps there: casting the numbers, the products and
+    sums of d + 1 of them in any order, and both squares. The bounds allow for that.
 
     Parameters
     ----------
@@ -162,7 +160,7 @@ def rank(
         Whether to filter in single precision at all.
     """
     xp = array_namespace(points)
-    dtype = xp.float32 if filtered and full_single_precision(points) else points.dtype
+    dtype = filter_dtype(points) if filtered else points.dtype
     scale = _longest(points) if own is not None else _longest(points, asked)
     coarse = xp.astype(points / scale, dtype)
     coarse_asked = coarse if asked is points else xp.astype(asked / scale, dtype)
@@ -182,7 +180,7 @@ def rank(
     neighbors, values, beyond = (
         xp.concat(parts, axis=1) for parts in zip(*found, strict=True)
     )
-    margin = (2 * points.shape[-1] + 10) * xp.finfo(dtype).eps
+    margin = (3 * points.shape[-1] + 16) * xp.finfo(dtype).eps
     lower = [
         scale**2 * xp.astype(xp.clip(v + own_squares - margin, min=0.0), points.dtype)
         for v in (values, beyond[..., None])

@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 from array_api_compat import array_namespace
 
-from twofold.core.approximate import approximate_search
+from twofold.core.approximate import APPROXIMATE
 from twofold.core.arrays import Array
-from twofold.core.certified import Followed, look_at_all
+from twofold.core.certified import EXACT, Followed
 from twofold.core.grams import Side, project
 from twofold.core.graph import Graph, followed_graph
 from twofold.core.state import Settings
 
-SEARCHES = {"exact": look_at_all, "approximate": approximate_search}
+SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
 """How neighbours are found that the lists of the last iteration have lost."""
 
 

@@ -1,5 +1,6 @@
 """Running one job: the fits of a method to a subset, scored."""
 
+import importlib
 import json
 import os
 import platform
@@ -127,6 +128,7 @@ def fit_all(
     X: Any = images
     if device is not None and method.takes_tensors:
         X = on_device(images, device)
+        importlib.import_module("torch").set_num_threads(1)
 
     def build(setting: dict[str, Any]) -> Any:
         return method.build(job.n_clusters, random_state=seed, **more, **setting)
