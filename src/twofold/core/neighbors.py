@@ -40,15 +40,24 @@ class Ranked:
     ----------
     neighbors : integer array of shape (runs, m, count)
         In any order.
-    lower : array of shape (runs, m, count)
-        Their squared distances at least.
+    squared : array of shape (runs, m, count)
+        Their squared distances in that precision.
     beyond : array of shape (runs, m)
         The squared distance at least of any point that is not listed.
+    margin : array of shape (runs, 1, 1)
+        By how much squared distances may be off.
     """
 
     neighbors: Array
-    lower: Array
+    squared: Array
     beyond: Array
+    margin: Array
+
+    @property
+    def lower(self) -> Array:
+        """Squared distances at least."""
+        xp = array_namespace(self.squared)
+        return xp.clip(self.squared - self.margin, min=0.0)
 
 
 def nearest(
@@ -84,9 +93,12 @@ def nearest(
     for spare in _SPARES:
         count = min(n_neighbors + spare, possible)
         # What the filter cannot tell apart is looked at in full precision.
-        found = rank(points, asked, own, count, filtered=spare == _SPARES[0])
-        exact = measure(points, asked, found.neighbors)
-        squared, neighbors, end = choose(*exact, n_neighbors, rounding)
+        filtered = n > _SHORT_ROW and spare == _SPARES[0]
+        found = rank(points, asked, own, count, filtered=filtered)
+        exact = _exact_squares(points, asked, found) if filtered else found.squared
+        order = xp.argsort(exact, axis=-1)
+        nearest_first = gather(exact, order), gather(found.neighbors, order)
+        squared, neighbors, end = choose(*nearest_first, n_neighbors, rounding)
         if count == possible or xp.all(found.beyond > end + 2 * rounding[..., 0]):
             break
     return squared, neighbors
@@ -180,12 +192,13 @@ def rank(
     neighbors, values, beyond = (
         xp.concat(parts, axis=1) for parts in zip(*found, strict=True)
     )
-    margin = (3 * points.shape[-1] + 16) * xp.finfo(dtype).eps
-    lower = [
-        scale**2 * xp.astype(xp.clip(v + own_squares - margin, min=0.0), points.dtype)
+    margin = scale**2 * (3 * points.shape[-1] + 16) * float(xp.finfo(dtype).eps)
+    squared, least = (
+        scale**2 * xp.astype(xp.clip(v + own_squares, min=0.0), points.dtype)
         for v in (values, beyond[..., None])
-    ]
-    return Ranked(neighbors, lower[0], lower[1][..., 0])
+    )
+    beyond = xp.clip(least - margin, min=0.0)[..., 0]
+    return Ranked(neighbors, squared, beyond, margin)
 
 
 def _longest(*points: Array) -> Array:
@@ -280,14 +293,11 @@ def _largest_last(values: Array, columns: Array) -> tuple[Array, Array]:
     return values, columns
 
 
-def measure(points: Array, asked: Array, candidates: Array) -> tuple[Array, Array]:
-    """Exact squared distances of candidates (runs, m, q), and who: nearest first."""
-    xp = array_namespace(points)
+def _exact_squares(points: Array, asked: Array, found: Ranked) -> Array:
+    """The squared distances of ranked neighbours (runs, m, count) in full precision."""
     squares = squared_norms(points)
     own_squares = squares if asked is points else squared_norms(asked)
-    squared = pair_squares(points, squares, asked, own_squares, candidates)
-    order = xp.argsort(squared, axis=-1)
-    return gather(squared, order), gather(candidates, order)
+    return pair_squares(points, squares, asked, own_squares, found.neighbors)
 
 
 def pair_squares(
