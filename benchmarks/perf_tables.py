@@ -78,6 +78,8 @@ def goals_table(results: Results) -> str:
         (str(goal.number), goal.wanted, goal.measured, MET[goal.met])
         for goal in judge(results)
     ]
+    if not rows:
+        return "No goal is judged by these parts alone."
     return table(("goal", "wanted", "measured", "met"), rows)
 
 
