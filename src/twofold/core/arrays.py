@@ -131,31 +131,39 @@ def filter_dtype(array: Array) -> Any:
 
 
 def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:
-    """(A + A') M for each run, A being given by its q entries a row.
+    """(A + A') M for each run, A being given by its q entries a row, of tensors.
 
     Parameters
     ----------
-    neighbors, weights : arrays of shape (runs, n, q)
+    neighbors, weights : tensors of shape (runs, n, q)
         Row i of A has ``weights[i, s]`` in column ``neighbors[i, s]``.
-    dense : array of shape (runs, n, k)
+    dense : tensor of shape (runs, n, k)
         M.
 
     Returns
     -------
-    array of shape (runs, n, k)
+    tensor of shape (runs, n, k)
     """
     runs, n, q = neighbors.shape
     columns = flat_neighbors(neighbors)
     flat = dense.reshape(runs * n, -1)
-    if is_numpy_array(dense):
-        matrix = sparse_rows(columns, weights.reshape(runs * n, q))
-        return (matrix @ flat + matrix.T @ flat).reshape(dense.shape)
     edges = weights.reshape(runs * n, q, 1)
     result = (edges * flat[columns]).sum(1)
     # Rows of A' are reached by adding every row into its neighbours' rows.
     spread = (edges * flat[:, None, :]).reshape(runs * n * q, flat.shape[1])
     result.index_add_(0, columns.reshape(-1), spread)
     return result.reshape(dense.shape)
+
+
+def row_sums(neighbors: Array, weights: Array) -> Array:
+    """The row sums (runs, n, 1) of A + A', A being given as above."""
+    if not is_numpy_array(weights):
+        ones = array_namespace(weights).ones_like(weights[..., :1])
+        return symmetric_product(neighbors, weights, ones)
+    columns = flat_neighbors(neighbors).reshape(-1)
+    counted = np.bincount(columns, weights.reshape(-1), minlength=weights[..., 0].size)
+    sums = weights.sum(axis=-1, keepdims=True)
+    return sums + counted.astype(weights.dtype).reshape(sums.shape)
 
 
 def flat_neighbors(neighbors: Array) -> Array:

@@ -1,14 +1,18 @@
 """Nearest-neighbour graphs of the projected samples, as lists of neighbours."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
+from scipy.sparse import csr_array
 
 from twofold.core.arrays import (
     Array,
     flat_neighbors,
     positive_or_one,
+    row_sums,
+    sparse_rows,
     symmetric_product,
 )
 from twofold.core.certified import EXACT, Lists, Search, follow
@@ -41,9 +45,19 @@ class Graph:
     degree: Array
     bandwidth: Array
 
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """W of all runs, one block after another on the diagonal, in SciPy."""
+        entries = self.weights.reshape(-1, self.weights.shape[-1])
+        directed = sparse_rows(flat_neighbors(self.neighbors), entries)
+        return directed + directed.T
+
     def product(self, coefficients: Array) -> Array:
         """W V for V of shape (runs, n, k)."""
-        return symmetric_product(self.neighbors, self.weights, coefficients)
+        if not is_numpy_array(coefficients):
+            return symmetric_product(self.neighbors, self.weights, coefficients)
+        flat = coefficients.reshape(-1, coefficients.shape[-1])
+        return (self.adjacency @ flat).reshape(coefficients.shape)
 
     def laplacian(self, coefficients: Array) -> Array:
         """L V = D V - W V for V of shape (runs, n, k)."""
@@ -124,8 +138,7 @@ def weighted_graph(squared: Array, neighbors: Array, kind: str) -> Graph:
     halves = xp.where(_is_mutual(neighbors), 0.5, 1.0)
     weights = edge_weights(squared, kind, bandwidth)
     weights = xp.astype(halves, weights.dtype) * weights
-    degree = symmetric_product(neighbors, weights, xp.ones_like(weights[..., :1]))
-    return Graph(neighbors, weights, degree, bandwidth)
+    return Graph(neighbors, weights, row_sums(neighbors, weights), bandwidth)
 
 
 def graph_features(features: Array, kind: str) -> Array:

@@ -13,11 +13,9 @@ from twofold.core.arrays import (
     Array,
     like,
     positive_or_one,
-    sparse_rows,
     to_numpy,
 )
 from twofold.core.grams import Side, both_residuals
-from twofold.core.graph import Graph
 from twofold.core.state import Settings
 from twofold.core.updates import update_centroids, update_projection
 from twofold.core.view import View, see
@@ -95,8 +93,7 @@ def first_adjacency(
     for doublings in range(4):
         n_neighbors = settings.n_neighbors * 2**doublings
         weights = sum(
-            _adjacency(view.with_neighbors(n_neighbors, settings).graph)
-            for view in views
+            view.with_neighbors(n_neighbors, settings).graph.adjacency for view in views
         )
         n_pieces, piece = connected_components(weights, directed=False)
         smallest = np.bincount(piece).min()
@@ -156,12 +153,6 @@ def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndar
         return eigsh(operator, k=count, which="LA", v0=guess, tol=1e-6)[1]
     except ArpackNoConvergence as stopped:  # a start need not be exact
         return stopped.eigenvectors
-
-
-def _adjacency(graph: Graph) -> csr_array:
-    """W of a graph of one run, as a SciPy sparse array."""
-    directed = sparse_rows(graph.neighbors[0, ...], graph.weights[0, ...])
-    return directed + directed.T
 
 
 def _kmeans_labels(points: np.ndarray, k: int, seed: int) -> np.ndarray:

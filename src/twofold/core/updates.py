@@ -140,13 +140,14 @@ def descent_ratio(
     # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
     upper = lower = xp.finfo(coefficients.dtype).smallest_normal
     for side in sides:
-        upper = upper + positive_part(side.cross)
-        upper = upper + coefficients @ positive_part(-side.inner)
-        lower = lower + positive_part(-side.cross)
-        lower = lower + coefficients @ positive_part(side.inner)
+        gain, pull = positive_part(side.cross), positive_part(side.inner)
+        upper = upper + gain
+        upper += coefficients @ (pull - side.inner)
+        lower = lower + (gain - side.cross)
+        lower += coefficients @ pull
         if side.graph is not None:
-            upper = upper + graph_weight * side.graph.product(coefficients)
-            lower = lower + graph_weight * side.graph.degree * coefficients
+            upper += graph_weight * side.graph.product(coefficients)
+            lower += graph_weight * side.graph.degree * coefficients
     return upper / lower
 
 
