@@ -16,12 +16,12 @@ have moved by s_i since the last time. By the triangle inequality
 for every j that is no candidate of i; and a candidate that was at least l_ij away is
 at least l_ij - s_i - s_j away. These lower bounds are carried from one iteration to the
 next and only fall, until they no longer tell that a point is out of reach. Candidates
-are then measured, and a row whose radius has shrunk too far is searched anew. A turn of
-the features is none of the samples: it has no effect on any distance.
+are then measured, and a row whose radius has shrunk too far is searched anew.
 
-What is listed is what ``neighbors.nearest`` lists, ties included: the reach that the
-bounds must exceed is the largest distance that ties with the last neighbour's, plus
-what rounding may do to both.
+What is listed is what ``neighbors.nearest`` lists, ties included, as long as no more
+than 512 points tie: the reach that the bounds must exceed is the largest distance that
+ties with the last neighbour's, plus what rounding may do to both; and every bound that
+is carried on loses what rounding may have added to it.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.core.arrays import gather, squared_norms
-from twofold.core.neighbors import (
-    centred,
-    choose,
-    pair_squares,
-    rank,
-)
+from twofold.core.neighbors import centred, choose, pair_squares, rank
 
 SPARES = (25, 64, 512)
 """Candidates beyond the neighbours; more than the first only to see all ties."""
@@ -98,10 +93,7 @@ class Followed:
 
 
 def follow(
-    lists: Lists | None,
-    points: np.ndarray,
-    n_neighbors: int,
-    search: "Search",
+    lists: Lists | None, points: np.ndarray, n_neighbors: int, search: "Search"
 ) -> tuple[np.ndarray, np.ndarray, Lists]:
     """The neighbours of points that have moved, and the lists to go on with.
 

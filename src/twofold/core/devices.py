@@ -24,9 +24,9 @@ def on_device(array: Array, device: str) -> Array:
         ) from None
     try:
         return torch.as_tensor(array, device=device)
-    except torch.OutOfMemoryError:
-        raise MemoryError(_too_small(device)) from None
     except Exception as failure:  # whatever a driver says
+        if _is_out_of_memory(failure):
+            raise MemoryError(_too_small(device)) from None
         raise DeviceError(_unusable(device, failure)) from None
 
 

@@ -27,7 +27,6 @@ _SHORT_ROW = 512
 _BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
 """Distances held at once, and entries of pairs; on a CPU they stay in its cache."""
 
-
 _FEWEST_ROWS = {"cache": 128, "pairs": 1}
 """Of a block, or products with it would be slow."""
 
@@ -172,7 +171,8 @@ def rank(
         Whether to filter in single precision at all.
     """
     xp = array_namespace(points)
-    dtype = filter_dtype(points) if filtered else points.dtype
+    single = filtered or points.dtype == xp.float32
+    dtype = filter_dtype(points) if single else points.dtype
     scale = _longest(points) if own is not None else _longest(points, asked)
     coarse = xp.astype(points / scale, dtype)
     coarse_asked = coarse if asked is points else xp.astype(asked / scale, dtype)
@@ -205,9 +205,8 @@ def _longest(*points: Array) -> Array:
     """The largest length of a row in each run, 1 where all are zero: (runs, 1, 1)."""
     xp = array_namespace(points[0])
     squares = [xp.max(squared_norms(rows), axis=1) for rows in points]
-    return xp.sqrt(positive_or_one(functools.reduce(xp.maximum, squares)))[
-        :, None, None
-    ]
+    longest = functools.reduce(xp.maximum, squares)
+    return xp.sqrt(positive_or_one(longest))[:, None, None]
 
 
 def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
