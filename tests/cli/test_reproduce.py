@@ -51,7 +51,7 @@ def test_digits_alone_where_there_is_no_data(tmp_path):
         (
             ["--data", "tiny:faces", "--device", "no"],
             1,
-            "Error: device='no' cannot be used",
+            "Error: device='no' ",
         ),
         (["--nonsense"], 2, "No such option"),
         (["--tables-only", "--store", "none.sqlite"], 1, "no store none.sqlite"),
