@@ -14,7 +14,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from perf_process import Fitted, UnavailableError, Work
+from perf_process import Fitted, Work
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 
@@ -30,11 +30,7 @@ DIRECTIONS = NEIGHBORS = 5
 
 def build(k: int, neighbors: str = "exact", **options: Any) -> TSNMF:
     """A TSNMF whose neighbours are found in the given way."""
-    if "neighbors" in TSNMF().get_params():
-        options["neighbors"] = neighbors
-    elif neighbors != "exact":
-        raise UnavailableError
-    return TSNMF(k, random_state=0, **options)
+    return TSNMF(k, neighbors=neighbors, random_state=0, **options)
 
 
 def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
@@ -151,7 +147,7 @@ def searched_share(
 
     In every iteration each side makes new lists that say how many of their rows were
     searched anew; their sum over the fit, divided by n, is what is returned. The first
-    lists of a fit count as 1.
+    lists count as 1, those of the start as well.
     """
     certified = importlib.import_module("twofold.core.certified")
     lists_class, searched = certified.Lists, []
@@ -165,8 +161,6 @@ def searched_share(
     fit = ts_nmf(images, k, energy_weight=energy_weight, max_iter=max_iter, **options)
     with mock.patch.object(certified, "Lists", recorded):
         fit()
-    if not searched:  # the solver does not keep lists
-        raise UnavailableError
     return [sum(searched[side::2]) / len(images) for side in range(2)]
 
 

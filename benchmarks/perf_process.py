@@ -16,10 +16,6 @@ from twofold import datasets
 from twofold.metrics import nmi
 
 
-class UnavailableError(Exception):
-    """What was to be measured is not there."""
-
-
 @dataclass(frozen=True)
 class Failure:
     """Why there is no measurement."""
@@ -183,7 +179,7 @@ def _send(
 ) -> None:
     try:
         sender.send(function(*arguments))
-    except (UnavailableError, ImportError):
+    except ImportError:
         sender.send(Failure("not available"))
     except FileNotFoundError:
         sender.send(Failure("its data are not here"))

@@ -9,7 +9,7 @@ import scipy.sparse
 from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils.validation import validate_data
 
-from twofold.core.arrays import Array, like, positive_or_one
+from twofold.core.arrays import Array, like, positive_or_one, slices
 
 SCALES = ("auto", "sample", "global")
 
@@ -121,8 +121,7 @@ def read_codes(codes: Any, k: int, name: str) -> Array:
 
 def row_blocks(n: int, f: int) -> list[slice]:
     """Slices of n samples of f entries, to go through them without whole copies."""
-    step = max(1, _BLOCK_ENTRIES // max(1, f))
-    return [slice(i, i + step) for i in range(0, n, step)]
+    return slices(n, _BLOCK_ENTRIES // max(1, f))
 
 
 def sample_norms(samples: Array) -> Array:

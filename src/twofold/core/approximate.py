@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.core.arrays import gather
+from twofold.core.arrays import gather, slices
 from twofold.core.certified import SPARES, Bounds, Scene, Search, look_at_all
 from twofold.core.neighbors import pair_squares
 
@@ -50,15 +50,13 @@ def look_around(
     else:
         near = partial(_around, known.candidates)
     parts = []
-    for begin in range(0, len(numbers), _BLOCK):
-        part = numbers[begin : begin + _BLOCK]
+    for some in slices(len(numbers), _BLOCK):
+        part = numbers[some]
         parts.append(_nearest_of(scene, part, near(part), count))
     bounds = Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     short = np.flatnonzero(~np.isfinite(bounds.radius))  # too few were found
     if len(short):
-        exact = look_at_all(scene, numbers[short], spare, known)
-        for name, array in vars(bounds).items():
-            array[short] = getattr(exact, name)
+        bounds.put(short, look_at_all(scene, numbers[short], spare, known))
     return bounds
 
 

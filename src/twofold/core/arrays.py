@@ -45,23 +45,11 @@ def take(array: Array, indices: Any) -> Array:
     return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
 
 
-def take_runs(tree: Any, runs: Array) -> Any:
-    """The given runs of an array, or of all arrays in (nested) dataclasses and tuples.
-
-    A list has an entry for each run. None stays None.
-    """
-    if is_dataclass(tree) and not isinstance(tree, type):
-        taken = {f.name: take_runs(getattr(tree, f.name), runs) for f in fields(tree)}
-        return replace(tree, **taken)
-    if isinstance(tree, tuple):
-        return tuple(take_runs(branch, runs) for branch in tree)
-    if isinstance(tree, list):
-        return [tree[run] for run in runs]
-    return None if tree is None else take(tree, runs)
-
-
 def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
-    """A tree in the layout of ``take_runs``, the function applied to all its arrays."""
+    """The function applied to all arrays in (nested) dataclasses and tuples, or lists.
+
+    None stays None.
+    """
     if is_dataclass(tree) and not isinstance(tree, type):
         mapped = {
             f.name: map_arrays(getattr(tree, f.name), function) for f in fields(tree)
@@ -70,6 +58,26 @@ def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
     if isinstance(tree, tuple):
         return tuple(map_arrays(branch, function) for branch in tree)
     return None if tree is None else function(tree)
+
+
+def take_runs(tree: Any, runs: Array) -> Any:
+    """The given runs of an array, or of all arrays in (nested) dataclasses and tuples.
+
+    A list has an entry for each run. None stays None.
+    """
+
+    def taken(leaf: Any) -> Any:
+        if isinstance(leaf, list):
+            return [leaf[run] for run in runs]
+        return take(leaf, runs)
+
+    return map_arrays(tree, taken)
+
+
+def slices(n: int, step: int) -> list[slice]:
+    """Of n rows, at least one at a time: 0 to step, and so on."""
+    step = max(1, step)
+    return [slice(begin, begin + step) for begin in range(0, n, step)]
 
 
 def squared_norms(points: Array) -> Array:
@@ -166,12 +174,16 @@ def row_sums(neighbors: Array, weights: Array) -> Array:
     return sums + counted.astype(weights.dtype).reshape(sums.shape)
 
 
-def flat_neighbors(neighbors: Array) -> Array:
-    """Neighbour lists (runs * n, q) of the disjoint union of all runs' graphs."""
+def flat_neighbors(neighbors: Array, n: int | None = None) -> Array:
+    """Neighbour lists (runs * m, q) of the disjoint union of all runs' graphs.
+
+    Each has n samples, or as many as lists.
+    """
     xp = array_namespace(neighbors)
-    runs, n, q = neighbors.shape
-    offsets = n * xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
-    return (neighbors + offsets[:, None, None]).reshape(runs * n, q)
+    runs, m, q = neighbors.shape
+    runs_before = xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
+    offsets = (n or m) * runs_before
+    return (neighbors + offsets[:, None, None]).reshape(runs * m, q)
 
 
 def sparse_rows(columns: Array, entries: Array) -> csr_array:

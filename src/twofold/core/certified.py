@@ -57,6 +57,15 @@ class Bounds:
     lower: np.ndarray
     radius: np.ndarray
 
+    def take(self, numbers: np.ndarray) -> "Bounds":
+        """The rows of these numbers."""
+        return Bounds(*(array[numbers] for array in vars(self).values()))
+
+    def put(self, numbers: np.ndarray, bounds: "Bounds") -> None:
+        """Others in the place of the rows of these numbers."""
+        for name, array in vars(self).items():
+            array[numbers] = getattr(bounds, name)
+
 
 @dataclass(frozen=True)
 class Lists:
@@ -153,11 +162,11 @@ class _Rows:
 
     def put(self, numbers: np.ndarray, rows: "_Rows") -> None:
         """Others in the place of the rows of these numbers, as wide as these."""
-        bounds = _shortened(rows.bounds, self.bounds.candidates.shape[1])
-        for own, other in ((self, rows), (self.bounds, bounds)):
-            for name, array in vars(own).items():
-                if name != "bounds":
-                    array[numbers] = getattr(other, name)
+        width = self.bounds.candidates.shape[1]
+        self.bounds.put(numbers, _shortened(rows.bounds, width))
+        self.squared[numbers] = rows.squared
+        self.neighbors[numbers] = rows.neighbors
+        self.reach[numbers] = rows.reach
 
 
 def _shortened(bounds: Bounds, count: int) -> Bounds:
@@ -213,7 +222,7 @@ class Scene:
         doubt = (others <= rows.reach) & (thorough | ~rows.lost)
         doubtful = np.flatnonzero(doubt)
         if len(doubtful):
-            some = Bounds(*(array[doubtful] for array in vars(rows.bounds).values()))
+            some = rows.bounds.take(doubtful)
             rows.put(doubtful, self._measured(numbers[doubtful], some, None))
         return rows
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, slices
 
 _BLOCK_ENTRIES = 2**22
 """Entries of samples that are multiplied at once for a Gram matrix."""
@@ -108,9 +108,8 @@ def _gram(samples: Array) -> Array:
     xp = array_namespace(samples)
     *outer, n, c, m, d = samples.shape
     gram = xp.zeros((*outer, d, d), dtype=samples.dtype, device=device(samples))
-    step = max(1, _BLOCK_ENTRIES // (c * m * d * math.prod(outer)))
-    for begin in range(0, n, step):
-        block = samples[..., begin : begin + step, :, :, :]
+    for part in slices(n, _BLOCK_ENTRIES // (c * m * d * math.prod(outer))):
+        block = samples[..., part, :, :, :]
         flat = block.reshape(*outer, block.shape[-4] * c * m, d)
         gram = gram + xp.matrix_transpose(flat) @ flat
     return gram

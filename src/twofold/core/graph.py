@@ -12,6 +12,7 @@ from twofold.core.arrays import (
     flat_neighbors,
     positive_or_one,
     row_sums,
+    slices,
     sparse_rows,
     symmetric_product,
 )
@@ -172,9 +173,8 @@ def _is_mutual(neighbors: Array) -> Array:
     lists = flat_neighbors(neighbors)
     n, q = lists.shape
     owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None, None]
-    step, parts = max(1, _BLOCK_ENTRIES // q**2), []
-    for begin in range(0, n, step):
-        some = lists[begin : begin + step, :]
-        theirs = xp.take(lists, some.reshape(-1), axis=0).reshape(-1, q, q)
-        parts.append(xp.any(theirs == owners[begin : begin + step], axis=-1))
+    parts = []
+    for some in slices(n, _BLOCK_ENTRIES // q**2):
+        theirs = xp.take(lists, lists[some, :].reshape(-1), axis=0).reshape(-1, q, q)
+        parts.append(xp.any(theirs == owners[some], axis=-1))
     return xp.concat(parts, axis=0).reshape(neighbors.shape)

@@ -58,13 +58,15 @@ def starts(
         lambda_1, on which the first directions depend.
     seeds : list of int
     """
-    points = to_numpy(samples).reshape(samples.shape[0], -1)
+    weights = None
     if kind == "spectral":
         kind = "k-means"
         views = first_views(samples, sides, settings, energy_weight)
         weights = first_adjacency(views, k, settings)
-        if weights is not None:
-            points = spectral_embedding(weights, k, seeds[0])
+    if weights is None:
+        points = to_numpy(samples).reshape(samples.shape[0], -1)
+    else:
+        points = spectral_embedding(weights, k, seeds[0])
     return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
 
 

@@ -8,9 +8,11 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from twofold.core.arrays import (
     Array,
     filter_dtype,
+    flat_neighbors,
     gather,
     kth_smallest,
     positive_or_one,
+    slices,
     smallest_places,
     squared_norms,
 )
@@ -212,8 +214,7 @@ def _longest(*points: Array) -> Array:
 def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
     """Slices of m rows whose ``width`` entries each fit into a block."""
     entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
-    step = max(_FEWEST_ROWS[kind], entries // width)
-    return [slice(begin, begin + step) for begin in range(0, m, step)]
+    return slices(m, max(_FEWEST_ROWS[kind], entries // width))
 
 
 def _candidates(
@@ -310,8 +311,7 @@ def pair_squares(
     xp = array_namespace(points)
     runs, n, d = points.shape
     _, m, count = neighbors.shape
-    offsets = n * xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
-    flat = neighbors + offsets[:, None, None]
+    flat = flat_neighbors(neighbors, n).reshape(neighbors.shape)
     lines, dots = points.reshape(runs * n, d), []
     for part in _blocks(points, m, runs * count * d, "pairs"):
         block = flat[:, part, :]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, positive_or_one
+from twofold.core.arrays import Array, positive_or_one, slices
 from twofold.core.grams import both_ways, project
 from twofold.core.graph import edge_weights, graph_features
 from twofold.core.neighbors import nearest
@@ -224,10 +224,10 @@ def reconstruction_errors(
     n = samples.shape[0]
     flat, basis = samples.reshape(n, -1), centroids.reshape(centroids.shape[0], -1)
     errors = []
-    for i in range(0, n, _BLOCK):
-        rest = flat[i : i + _BLOCK, :] - coefficients[i : i + _BLOCK, :] @ basis
+    for some in slices(n, _BLOCK):
+        rest = flat[some, :] - coefficients[some, :] @ basis
         if missing is not None:
-            gone = missing.reshape(n, -1)[i : i + _BLOCK, :]
+            gone = missing.reshape(n, -1)[some, :]
             rest = xp.where(gone, xp.zeros_like(rest), rest)
         errors.append(xp.linalg.vector_norm(rest, axis=1))
     return xp.concat(errors)

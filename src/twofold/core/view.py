@@ -6,7 +6,7 @@ from array_api_compat import array_namespace
 
 from twofold.core.approximate import APPROXIMATE
 from twofold.core.arrays import Array
-from twofold.core.certified import EXACT, Followed
+from twofold.core.certified import EXACT, Followed, Lists
 from twofold.core.grams import Side, project
 from twofold.core.graph import Graph, followed_graph
 from twofold.core.state import Settings
@@ -40,15 +40,8 @@ class View:
         """With as many neighbours in the graph."""
         if n_neighbors == settings.n_neighbors:
             return self
-        lists = None if self.followed is None else self.followed.lists
-        graph, _ = followed_graph(
-            self.features,
-            lists,
-            n_neighbors,
-            settings.graph,
-            SEARCHES[settings.neighbors],
-        )
-        return replace(self, graph=graph)
+        more = replace(settings, n_neighbors=n_neighbors)
+        return replace(self, graph=_graph(self.features, self.followed, more)[0])
 
 
 def see(
@@ -59,16 +52,22 @@ def see(
         rotation = turn_towards(side.outside(projection), before.turned)
         projection = projection @ rotation
     features, turned = project(side.rows, projection), side.outside(projection)
-    lists = None if before is None else before.lists
-    graph, lists = followed_graph(
+    graph, lists = _graph(features, before, settings)
+    followed = None if lists is None else Followed(turned, lists)
+    return View(turned, features, graph, followed)
+
+
+def _graph(
+    features: Array, before: Followed | None, settings: Settings
+) -> tuple[Graph, list[Lists] | None]:
+    """``followed_graph`` as the settings have it."""
+    return followed_graph(
         features,
-        lists,
+        None if before is None else before.lists,
         settings.n_neighbors,
         settings.graph,
         SEARCHES[settings.neighbors],
     )
-    followed = None if lists is None else Followed(turned, lists)
-    return View(turned, features, graph, followed)
 
 
 def turn_towards(projection: Array, before: Array) -> Array:
