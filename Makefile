@@ -12,15 +12,16 @@ STORE ?= reproduction/results.sqlite
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check format defaults data methods store reproduction \
-  bench folder confidence outliers imputation missing-cost missing-protocol unmarked \
-  help-text screenshots torch clean
+.PHONY: help demo test lint types check format defaults automatic data methods store \
+  reproduction bench folder confidence outliers imputation missing-cost \
+  missing-protocol unmarked help-text screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
 	@echo "make test      lint, types and all tests"
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
+	@echo "make automatic  measure the automatic choice of parameters into docs/automatic.md"
 	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make store     time the store of results into docs/reproduction.md"
@@ -67,6 +68,10 @@ format: $(READY)
 
 defaults: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/defaults.py --into docs/defaults.md
+
+automatic: $(READY)
+	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python benchmarks/automatic.py --jobs $(JOBS) --into docs/automatic.md
 
 data: $(READY)
 	$(BIN)/python benchmarks/data.py --into docs/data.md

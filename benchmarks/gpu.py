@@ -13,6 +13,7 @@ import numpy as np
 import pages
 from perf_methods import DIRECTIONS, NEIGHBORS, PAIRS
 from perf_tables import MET, shown, table
+from settings import NEAREST
 
 from twofold import TSNMF, datasets
 from twofold._problem import read_problem
@@ -62,7 +63,7 @@ class Row:
 def fitter(k: int, **options: Any) -> TSNMF:
     """TSNMF from a random start that is the same everywhere."""
     shared: Any = {"n_directions": DIRECTIONS, "n_neighbors": NEIGHBORS, "tol": 0}
-    return TSNMF(k, init="random", random_state=0, **{**shared, **options})
+    return TSNMF(k, init="random", random_state=0, **{**NEAREST, **shared, **options})
 
 
 def found(
@@ -167,7 +168,14 @@ def agreements(scope: Scope) -> Iterator[Row]:
     )
     for name, images, k in found(datasets.NAMES, most):
         for start, dtype in itertools.product(STARTS, DTYPES):
-            model = TSNMF(k, n_directions=DIRECTIONS, init=start, random_state=0)
+            model = TSNMF(
+                k,
+                n_directions=DIRECTIONS,
+                init=start,
+                tol=1e-2,
+                random_state=0,
+                **NEAREST,
+            )
             here = model.fit(images.astype(dtype)).labels_
             forget_peak(scope)
             there = model.fit(on_device(images, dtype, scope)).labels_

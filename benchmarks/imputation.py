@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pages
+from settings import nearest_neighbors
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
@@ -90,13 +91,15 @@ def _shrunk(
 
 
 def impute(images: np.ndarray, k: int) -> np.ndarray:
-    model = TSNMF(k, missing_values=np.nan, random_state=0)
+    model = TSNMF(k, missing_values=np.nan, random_state=0, **nearest_neighbors(images))
     return model.fit(images).impute(images)
 
 
 def rebuilt(images: np.ndarray, k: int) -> np.ndarray:
     """The reconstruction by the clusters, each as bright as its image."""
-    model = TSNMF(k, missing_values=np.nan, random_state=0).fit(images)
+    model = TSNMF(
+        k, missing_values=np.nan, random_state=0, **nearest_neighbors(images)
+    ).fit(images)
     found = model.inverse_transform(model.coefficients_)
     missing, axes = np.isnan(images), (1, 2)
     seen = np.where(missing, 0, images)

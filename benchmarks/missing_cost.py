@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pages
+from settings import NEAREST, nearest_neighbors
 
 from twofold import TSNMF, datasets
 from twofold._problem import Problem, read_problem
@@ -23,6 +24,8 @@ def read(images: np.ndarray, k: int) -> tuple[Problem, float]:
         "max_iter": ITERATIONS,
         "init": "random",
         "random_state": 0,
+        "n_directions": nearest_neighbors(images)["n_directions"],
+        **NEAREST,
     }
     model = TSNMF(k, missing_values=np.nan, **options)
     begin = time.perf_counter()

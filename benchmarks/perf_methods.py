@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 from perf_process import Fitted, Work
+from settings import NEAREST
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 
@@ -30,7 +31,8 @@ DIRECTIONS = NEIGHBORS = 5
 
 def build(k: int, neighbors: str = "exact", **options: Any) -> TSNMF:
     """A TSNMF whose neighbours are found in the given way."""
-    return TSNMF(k, neighbors=neighbors, random_state=0, **options)
+    usual: Any = {**NEAREST, "tol": 1e-2, "random_state": 0}
+    return TSNMF(k, neighbors=neighbors, **{**usual, **options})
 
 
 def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:

@@ -228,7 +228,7 @@ def held_table(held: list[Held]) -> str:
 
 def swept_table(swept: list[Swept]) -> str:
     """Sweeps beside single fits."""
-    what = "**Sweep** of 49 pairs of weights, at the defaults else."
+    what = "**Sweep** of 49 pairs of weights."
     header = (
         "data",
         "49 fits, seconds",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pages
 from joblib import Parallel, delayed
+from settings import nearest_neighbors
 
 from twofold import TSNMF, datasets
 from twofold.core.completion import complete, learn_completion
@@ -43,20 +44,24 @@ def damaged(
     return np.where(mask, 0.0 if kind == "zeros" else noise, images), mask
 
 
+def clusterer(images: np.ndarray, k: int) -> TSNMF:
+    return TSNMF(k, random_state=0, **nearest_neighbors(images))
+
+
 def plain(images: np.ndarray, mask: np.ndarray, k: int) -> np.ndarray:
-    return TSNMF(k, random_state=0).fit_predict(images)
+    return clusterer(images, k).fit_predict(images)
 
 
 def told(images: np.ndarray, mask: np.ndarray, k: int) -> np.ndarray:
     """What could be reached if the damage were known."""
-    return TSNMF(k, random_state=0).fit_predict(images, mask=mask)
+    return clusterer(images, k).fit_predict(images, mask=mask)
 
 
 def low_rank(images: np.ndarray, mask: np.ndarray, k: int) -> np.ndarray:
     """A sparse residual taken off first."""
     model = RobustPCA().fit(images)
     rows = model.inverse_transform(model.coefficients_)
-    return TSNMF(k, random_state=0).fit_predict(rows.reshape(images.shape))
+    return clusterer(images, k).fit_predict(rows.reshape(images.shape))
 
 
 def found(*cuts: float) -> Clusterer:
@@ -68,7 +73,7 @@ def found(*cuts: float) -> Clusterer:
 
     def labels(images: np.ndarray, mask: np.ndarray, k: int) -> np.ndarray:
         odd = odd_entries(images[:, None], cuts)[:, 0]
-        return TSNMF(k, random_state=0).fit_predict(images, mask=odd)
+        return clusterer(images, k).fit_predict(images, mask=odd)
 
     return labels
 

@@ -136,7 +136,7 @@ def test_starts_may_be_as_large_and_small_as_the_dtype_allows(dtype):
     images = IMAGES.astype(dtype)
     for scale in (0.4 * limit, 2.5 / limit):
         start = scale * (1 + problems.positive((12, 3)))
-        model = TSNMF(3, init=start, random_state=0).fit(images)
+        model = TSNMF(3, init=start, graph="heat", random_state=0).fit(images)
         assert np.isfinite(model.coefficients_).all()
     for scale in (10 * limit, 0.1 / limit):
         with pytest.raises(ValueError, match="init must hold nonnegative"):

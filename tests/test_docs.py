@@ -66,7 +66,7 @@ def test_the_lines_of_the_algorithm_are_where_the_page_says():
 
 
 def test_the_public_names_are_these():
-    assert set(twofold.__all__) == {"TSNMF", "__version__"}
+    assert set(twofold.__all__) == {"AutoTSNMF", "TSNMF", "__version__"}
 
 
 def test_the_core_imports_nothing_from_the_rest():

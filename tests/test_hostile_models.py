@@ -92,7 +92,7 @@ def test_records_that_are_none(copy, content, reason):
 
 
 def test_a_record_of_a_newer_version(copy):
-    content = {"format": "twofold model", "version": 3, "twofold": "9.1", "more": 1}
+    content = {"format": "twofold model", "version": 4, "twofold": "9.1", "more": 1}
     (copy / "model.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match=r"newer twofold, '9\.1',.*; upgrade twofold$"):
         load_model(copy)
@@ -104,9 +104,9 @@ HUGE = 10**4000
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        ("version", 0, "version must be 1 or 2, got 0"),
-        ("version", True, "version must be 1 or 2, got True"),
-        ("version", "2", "version must be 1 or 2, got '2'"),
+        ("version", 0, "version must be 1, 2 or 3, got 0"),
+        ("version", True, "version must be 1, 2 or 3, got True"),
+        ("version", "2", "version must be 1, 2 or 3, got '2'"),
         ("twofold", None, "twofold must be a string"),
         ("sha256", 5, "sha256 must be a string"),
         ("about", [], "about must be an object"),
@@ -159,6 +159,10 @@ HUGE = 10**4000
         ("parameters.init", "", "'init' parameter of TSNMF must be"),
         ("parameters.random_state", -1, "'random_state' parameter of TSNMF must be"),
         ("parameters.tol", "small", "'tol' parameter of TSNMF must be"),
+        ("parameters.assign_labels", 1, "'assign_labels' parameter of TSNMF must be"),
+        ("fit.reading", "tea", "reading must be one of .*, got 'tea'"),
+        ("fit.reading", ["graph"], "reading must be one of"),
+        ("fit.reading", None, "reading must be one of"),
     ],
 )
 def test_records_of_wrong_fields(copy, place, value, reason):
@@ -296,7 +300,7 @@ LABELS = np.arange(60) % 3
         ("n_neighbors", npy(np.array(0)), "n_neighbors must hold .* from 1 to 60"),
         ("n_neighbors", npy(np.array(61)), "n_neighbors must hold .* from 1 to 60"),
         ("left_features", npy(np.ones((60, 41))), "left_features must be"),
-        ("right_directions", npy(np.ones((1, 6, 5))), "right_directions must be"),
+        ("right_directions", npy(np.ones((1, 6, 6))), "right_directions must be"),
         ("right_bandwidth", npy(np.ones((2, 1))), "right_bandwidth must be"),
         ("objective_energy", npy(np.ones(3)), "objective_energy must be <f8 of shape"),
     ],

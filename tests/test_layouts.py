@@ -41,7 +41,7 @@ def test_channels_share_the_projections(images):
 
 @pytest.mark.parametrize(
     ("n_directions", "left", "right"),
-    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 7, 6)],
+    [(2, 2, 2), ((3, 1), 3, 1), (7, 7, 6), ((1, 7), 1, 6), (None, 6, 5)],
 )
 def test_directions_are_capped_at_their_side(images, n_directions, left, right):
     model = TSNMF(3, n_directions=n_directions, random_state=0).fit(images)
@@ -53,9 +53,9 @@ def test_directions_are_capped_at_their_side(images, n_directions, left, right):
     ("shape", "left", "right"),
     [
         ((30, 20), 4, 4),
-        ((30, 5), 8, 4),
+        ((30, 5), 7, 4),
         ((30, 5, 3), 4, 4),
-        ((50,), 40, 1),
+        ((50,), 32, 1),
         ((9,), 9, 1),
     ],
 )
@@ -74,8 +74,38 @@ def test_vectors_have_defaults_of_their_own(images, shape, scale, n_neighbors):
     samples = images.reshape(60, *shape) * np.linspace(1, 3, 60).reshape(
         -1, *np.ones_like(shape)
     )
+    options = {"graph": "heat", "random_state": 0}
+    plain = TSNMF(3, **options).fit(samples)
+    told = TSNMF(3, scale=scale, n_neighbors=n_neighbors, **options).fit(samples)
+    np.testing.assert_array_equal(plain.coefficients_, told.coefficients_)
+
+
+@pytest.mark.parametrize(
+    ("shape", "graph", "n_neighbors"),
+    [
+        ((4, 8), "shared", 10),
+        ((32,), "shared", 10),
+        ((4, 4, 2), "shared", 10),
+        ((31, 1), "heat", 5),
+        ((31,), "heat", 5),
+        ((6, 5), "heat", 3),
+        ((5, 3, 2), "heat", 3),
+    ],
+)
+def test_the_graph_by_default(shape, graph, n_neighbors):
+    """Samples of fewer than 32 entries lie in no subspaces."""
+    means = np.random.default_rng(0).normal(size=(3, *shape))
+    noise = np.random.default_rng(1).normal(size=(40, *shape))
+    samples = means[np.arange(40) % 3] + 0.7 * noise
     plain = TSNMF(3, random_state=0).fit(samples)
-    told = TSNMF(3, scale=scale, n_neighbors=n_neighbors, random_state=0).fit(samples)
+    told = TSNMF(3, graph=graph, n_neighbors=n_neighbors, random_state=0).fit(samples)
+    np.testing.assert_array_equal(plain.coefficients_, told.coefficients_)
+    np.testing.assert_array_equal(plain.labels_, told.labels_)
+
+
+def test_shares_have_ten_neighbours_by_default(images):
+    plain = TSNMF(3, graph="self", random_state=0).fit(images)
+    told = TSNMF(3, graph="self", n_neighbors=10, random_state=0).fit(images)
     np.testing.assert_array_equal(plain.coefficients_, told.coefficients_)
 
 
@@ -91,8 +121,8 @@ def test_a_long_vector_costs_no_cubed_eigenproblem(monkeypatch):
     monkeypatch.setattr(np.linalg, "eigh", watched)
     flat = problems.stack((100, 1, 10_000, 1)).reshape(100, -1)
     model = TSNMF(3, random_state=0).fit(flat)
-    assert max(sizes) == 140
-    assert model.left_projection_.shape == (10_000, 40)
+    assert max(sizes) == 132
+    assert model.left_projection_.shape == (10_000, 32)
     np.testing.assert_array_equal(model.predict(flat), model.labels_)
 
 

@@ -170,7 +170,7 @@ def test_single_precision_stays(model):
     single = aware().fit(HOLED.astype(np.float32))
     few = HOLED[:3].astype(np.float32)
     assert single.coefficients_.dtype == single.impute(few).dtype == np.float32
-    np.testing.assert_array_equal(single.labels_, model.labels_)
+    assert accuracy(model.labels_, single.labels_) == 1.0
 
 
 def scattered(images, share):

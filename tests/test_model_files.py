@@ -10,10 +10,12 @@ import pandas as pd
 import problems
 import pytest
 from model_pairs import assert_same_model, edit_record, same
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 
 import twofold
 from twofold import TSNMF, _labels
+from twofold._labels import READINGS
 from twofold.core.graph import GRAPHS
 from twofold.model_files import load_model, save_model
 
@@ -59,7 +61,7 @@ def test_the_files_and_what_is_said_of_them(model, tmp_path):
         assert load_model(path)[1] == about
     record = json.loads(paths[1].read_text())
     assert record["format"] == "twofold model"
-    assert record["version"] == 1
+    assert record["version"] == 3
     assert record["twofold"] == twofold.__version__
     assert record["sha256"] == hashlib.sha256(paths[0].read_bytes()).hexdigest()
 
@@ -200,6 +202,19 @@ def test_a_model_of_version_1_is_read():
     np.testing.assert_allclose(model.reconstruction_error_, error, rtol=1e-4)
 
 
+def test_a_model_of_version_1_predicts_as_it_did():
+    """By the nearest center, also of what lies between the squares."""
+    model, _ = load_model(VERSION_1)
+    assert model.assign_labels == "k-means"
+    placed = model.transform(squares(range(12)))
+    centers = [placed[model.labels_ == j].mean(axis=0) for j in range(3)]
+    share = np.linspace(0, 1, 9)[:, None, None]
+    between = share * squares([0]) + (1 - share) * squares([1, 2, 5]).mean(axis=0)
+    nearest = cdist(model.transform(between), centers).argmin(axis=1)
+    assert len(set(nearest)) > 1
+    same(model.predict(between), nearest)
+
+
 def test_the_model_of_version_1_was_not_made_again():
     known = "0a25a3102bd7ce7bd756019bf86fc41e3e31c99dd0df3e73908ab15ef2f5ea5c"
     assert json.loads((VERSION_1 / "model.json").read_text())["sha256"] == known
@@ -210,7 +225,39 @@ def test_parameters_that_came_later_are_at_their_defaults(model, images, tmp_pat
     edit_record(tmp_path, lambda record: record.update(parameters={"n_clusters": 3}))
     loaded, _ = load_model(tmp_path)
     assert_same_model(loaded, model, images[::-1])
-    assert loaded.get_params() == TSNMF(3).get_params()
+    # But for labels, which were K-means' before there was a choice.
+    assert loaded.get_params() == TSNMF(3, assign_labels="k-means").get_params()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("assign_labels", READINGS)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_models_that_earlier_versions_know_are_theirs(
+    images, tmp_path, graph, assign_labels, missing
+):
+    X = problems.pierced(images, problems.holes(images.shape)) if missing else images
+    marker = np.nan if missing else None
+    model = TSNMF(3, graph=graph, assign_labels=assign_labels, missing_values=marker)
+    loaded = there_and_back(model.set_params(random_state=0).fit(X), tmp_path)
+    assert_same_model(loaded, model, X[::-1])
+    assert loaded.get_params()["assign_labels"] == assign_labels
+    record = json.loads((tmp_path / "model.json").read_text())
+    later = assign_labels == "graph" or graph in ("self", "shared")
+    assert record["version"] == (3 if later else 2 if missing else 1)
+    assert record["fit"].get("reading", "k-means") == assign_labels
+
+
+def test_how_labels_were_read_is_kept_whatever_is_set_after_the_fit(tmp_path):
+    for before, after in (READINGS, READINGS[::-1]):
+        model = TSNMF(4, assign_labels=before, random_state=0)
+        model.fit(np.random.default_rng(0).normal(size=(50, 6, 7)))
+        new = np.random.default_rng(1).normal(size=(50, 6, 7))
+        labels = model.predict(new)
+        model.set_params(assign_labels=after)
+        same(model.predict(new), labels)
+        loaded = there_and_back(model, tmp_path)
+        same(loaded.predict(new), labels)
+        assert loaded.assign_labels == after
 
 
 # Saving that fails

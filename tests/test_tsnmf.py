@@ -10,8 +10,9 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from twofold import TSNMF
+from twofold._labels import READINGS
 from twofold._problem import read_problem
-from twofold.core.graph import GRAPHS
+from twofold.core.graph import GRAPHS, SHARES
 from twofold.core.initial import STARTS
 from twofold.metrics import clustering_accuracy
 
@@ -29,9 +30,10 @@ def test_the_fitted_arrays_keep_their_promises(images, model):
     np.testing.assert_allclose(np.linalg.norm(V, axis=0), 1)
     assert U.shape == (3, 7, 6)
     assert (U < 0).any()
-    for projection, size in [(model.left_projection_, 7), (model.right_projection_, 6)]:
-        assert projection.shape == (size, size)  # of so small a side all are kept
-        np.testing.assert_allclose(projection.T @ projection, np.eye(size), atol=1e-12)
+    P, Q = model.right_projection_, model.left_projection_
+    for projection, size, kept in [(Q, 7, 6), (P, 6, 5)]:  # 32 entries, and no fewer
+        assert projection.shape == (size, kept)
+        np.testing.assert_allclose(projection.T @ projection, np.eye(kept), atol=1e-12)
     assert model.labels_.shape == (60,)
     assert set(model.labels_) == {0, 1, 2}
     assert model.n_features_in_ == 42
@@ -155,12 +157,13 @@ def test_transposed_images_of_few_different_pixels_get_the_same_labels(init):
     np.testing.assert_array_equal(upright.labels_, turned.labels_)
 
 
+@pytest.mark.parametrize("graph", ["heat", *SHARES])
 @pytest.mark.parametrize("init", STARTS)
-def test_permuted_samples_permute_the_labels(images, init):
+def test_permuted_samples_permute_the_labels(images, init, graph):
     noise = np.random.default_rng(1).normal(size=images.shape)  # no clear groups
     order = np.random.default_rng(0).permutation(len(images))
-    plain = TSNMF(3, init=init, random_state=0).fit(noise)
-    permuted = TSNMF(3, init=init, random_state=0).fit(noise[order])
+    plain = TSNMF(3, init=init, graph=graph, random_state=0).fit(noise)
+    permuted = TSNMF(3, init=init, graph=graph, random_state=0).fit(noise[order])
     np.testing.assert_array_equal(plain.labels_[order], permuted.labels_)
     np.testing.assert_array_equal(plain.coefficients_[order], permuted.coefficients_)
     np.testing.assert_array_equal(
@@ -215,14 +218,16 @@ def copies():
     return np.repeat(np.random.default_rng(1).uniform(size=(20, 6, 5)), 8, axis=0), 4
 
 
+@pytest.mark.parametrize("graph", ["heat", *SHARES])
 @pytest.mark.parametrize("scale", ["auto", "global"])
 @pytest.mark.parametrize("samples", [vectors, narrow, centred, bits, copies])
-def test_rounding_decides_nothing(samples, scale):
+def test_rounding_decides_nothing(samples, scale, graph):
     """Of these, eigenvalues at energy_weight=1 or distances tie, but for rounding."""
     X, k = samples()
-    plain = TSNMF(k, scale=scale, random_state=0).fit(X)
+    options = {"scale": scale, "graph": graph, "random_state": 0}
+    plain = TSNMF(k, **options).fit(X)
     for factor in (255, 1 / 3.7):
-        other = TSNMF(k, scale=scale, random_state=0).fit(factor * X)
+        other = TSNMF(k, **options).fit(factor * X)
         np.testing.assert_array_equal(plain.labels_, other.labels_)
         np.testing.assert_allclose(
             plain.objective_history_, other.objective_history_, rtol=1e-6
@@ -270,7 +275,8 @@ def test_coefficients_solve_the_nonnegative_least_squares_problem(scale, graph_w
         np.testing.assert_allclose(placed, expected, atol=1e-8)
 
 
-def test_the_labels_are_those_of_k_means_on_the_unit_columns(images, model):
+def test_the_labels_are_those_of_k_means_on_the_unit_columns(images):
+    model = TSNMF(3, assign_labels="k-means", random_state=0).fit(images)
     seed = np.random.RandomState(0).randint(2**31 - 1, size=2)[-1]
     order = read_problem(TSNMF(3), images).order
     kmeans = KMeans(3, n_init=10, random_state=seed).fit(model.coefficients_[order])
@@ -319,8 +325,10 @@ def test_samples_far_larger_than_the_fitted_ones_are_refused(images, dtype):
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_predict_agrees_with_the_labels(images, graph):
-    model = TSNMF(3, graph=graph, random_state=0).fit(images)
+@pytest.mark.parametrize("assign_labels", READINGS)
+def test_predict_agrees_with_the_labels(images, graph, assign_labels):
+    options = {"graph": graph, "assign_labels": assign_labels}
+    model = TSNMF(3, random_state=0, **options).fit(images)
     np.testing.assert_array_equal(model.predict(images), model.labels_)
 
 

@@ -88,7 +88,7 @@ def facts_of(model: TSNMF) -> Facts:
     return Facts(
         n_samples=int(n),
         n_clusters=int(k),
-        n_found=int(model._clusters.centers.shape[0]),
+        n_found=int(model._clusters.labels.max()) + 1,
         n_iter=int(model.n_iter_),
         n_directions=tuple(int(p.shape[-1]) for p in model._projections),
         sample_shape=tuple(map(int, model.sample_shape_)),
@@ -96,6 +96,7 @@ def facts_of(model: TSNMF) -> Facts:
         graph=str(model._fitted.graph),
         feature_names=None if names is None else list(map(str, names)),
         completion=None if completion is None else tuple(completion.gain.shape[1:]),
+        reading=model._clusters.reading,
     )
 
 
@@ -137,9 +138,9 @@ def _stored(array: Any) -> np.ndarray:
 
 
 def read_facts(found: Any) -> Facts:
-    """Facts from JSON, validated; without a word on it there is no completion."""
+    """Facts from JSON, validated; those of earlier versions lack the last ones."""
     if isinstance(found, dict):
-        found = {"completion": None} | found
+        found = {"completion": None, "reading": "k-means"} | found
     check_fields(found, FACTS, "fit")
     pairs = {k: tuple(v) for k, v in found.items() if k in _PAIRS and v is not None}
     facts = Facts(**(found | pairs))
@@ -160,10 +161,11 @@ def read_facts(found: Any) -> Facts:
 def read_parameters(found: dict[str, Any]) -> dict[str, Any]:
     """Parameters from JSON, validated.
 
-    Those that are not there, which a later version has brought, are at their defaults.
+    Those that are not there, which a later version has brought, are at their defaults,
+    but for what labels were before there was a choice.
     """
     defaults = TSNMF().get_params()
-    found = defaults | found
+    found = defaults | {"assign_labels": "k-means"} | found
     check_fields(found, dict.fromkeys(defaults, ("", lambda _: True)), "parameters")
     if not isinstance(found["init"], str | None):
         raise ValueError(f"init must be a string, got {reprlib.repr(found['init'])}")
@@ -187,7 +189,9 @@ def fitted(
     if model.init is None:
         model.init = arrays["init"]
     known = _fitted_model(facts, arrays)
-    clusters = PlacedClusters(known, arrays["lengths"], arrays["fitted_labels"])
+    clusters = PlacedClusters(
+        known, arrays["lengths"], arrays["fitted_labels"], facts.reading
+    )
     # Known already: computing it again takes placing all training samples.
     vars(clusters)["centers"] = arrays["centers"]
     state: dict[str, Any] = {f"{name}_": arrays[name] for name in _PUBLIC} | {

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from twofold._labels import READINGS
 from twofold._samples import SCALES, is_count
-from twofold.core.graph import GRAPHS
+from twofold.core.graph import GRAPHS, SHARES
 from twofold.core.objective import TERMS
 
 Fields = dict[str, tuple[str, Callable[[Any], bool]]]
@@ -39,10 +40,12 @@ class Facts:
         Of the left and of the right side.
     sample_shape : tuple of int
     scale : {"sample", "global"}
-    graph : {"heat", "binary", "cosine"}
+    graph : {"shared", "heat", "binary", "cosine", "self"}
     feature_names : list of str or None
     completion : (int, int) or None
         Directions of the rows and of the columns in the completion, if there is one.
+    reading : {"graph", "k-means"}
+        How labels were read off V.
     """
 
     n_samples: int
@@ -55,12 +58,22 @@ class Facts:
     graph: str
     feature_names: list[str] | None
     completion: tuple[int, ...] | None = None
+    reading: str = "k-means"
+
+    @property
+    def version(self) -> int:
+        """The first that knows of all that there is."""
+        if self.reading != "k-means" or self.graph in SHARES:
+            return 3
+        return 1 if self.completion is None else 2
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; version 1 knows of no completion."""
+        """For JSON, with what the version knows of."""
         found = asdict(self)
-        if self.completion is None:
+        if self.version < 2:
             del found["completion"]
+        if self.version < 3:
+            del found["reading"]
         return found
 
 
@@ -168,6 +181,7 @@ FACTS: Fields = {
         "two sizes, or null",
         lambda value: value is None or are_sizes(value, 2),
     ),
+    "reading": (f"one of {READINGS}", lambda value: value in READINGS),
 }
 
 # Checks

@@ -11,7 +11,13 @@ from twofold._missing import ImputingMixin
 from twofold._samples import combine, new_divisors, scaled, to_stack
 from twofold.core.arrays import Array, like, to_numpy
 from twofold.core.holes import fill
-from twofold.core.placement import FittedModel, place, project_both
+from twofold.core.placement import (
+    Edges,
+    FittedModel,
+    all_edges,
+    place,
+    project_both,
+)
 
 
 class PlacingMixin(ImputingMixin, TransformerMixin):
@@ -61,25 +67,28 @@ class PlacingMixin(ImputingMixin, TransformerMixin):
         coefficients : array of shape (m, n_clusters)
             On the scale of ``coefficients_``.
         """
-        return self._place(X, mask)
+        return self._place(*self._read_completed(X, mask))[0]
 
-    def _place(self, X: Any, mask: Any = None) -> Array:
-        """``transform`` as an array, whatever ``set_output`` asks for."""
-        return self._place_completed(*self._read_completed(X, mask))
-
-    def _place_completed(self, samples: Array, missing: Array | None) -> Array:
-        """``_place`` of samples as from ``_read_completed``."""
+    def _place(
+        self, samples: Array, missing: Array | None
+    ) -> tuple[Array, tuple[Edges, ...]]:
+        """Coefficients and edges of samples as from ``_read_completed``."""
         dtype = to_numpy(self.components_).dtype
         divisor = new_divisors(samples, *self._scaling, dtype)
         # Scaled in their own precision, which may hold more than that of the model.
         samples = like(scaled(samples, divisor), self.components_)
-        coefficients = place(project_both(samples, self._projections), self._fitted)
+        coefficients, edges = self._place_scaled(samples)
         if missing is not None:
             # Once more with what the model fills in, as in the fit.
-            samples = self._refilled(samples, missing, coefficients / self._lengths)
-            projected = project_both(samples, self._projections)
-            coefficients = place(projected, self._fitted)
-        return coefficients / self._lengths
+            samples = self._refilled(samples, missing, coefficients)
+            coefficients, edges = self._place_scaled(samples)
+        return coefficients, edges
+
+    def _place_scaled(self, samples: Array) -> tuple[Array, tuple[Edges, ...]]:
+        """``_place`` of complete samples (m, c, h, w) that are scaled."""
+        projected = project_both(samples, self._projections)
+        edges = all_edges(projected, self._fitted)
+        return place(projected, edges, self._fitted) / self._lengths, edges
 
     def _refilled(self, samples: Array, missing: Array, coefficients: Array) -> Array:
         """Scaled samples (m, c, h, w) after one step of their missing entries."""
@@ -92,9 +101,11 @@ class PlacingMixin(ImputingMixin, TransformerMixin):
         return fill(samples, missing, factors, self._projections, weight)[0, ...]
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
-        """The cluster whose training samples are on average nearest to those of X.
+        """The cluster of the training samples that each of X is joined to.
 
-        Both are compared by their coefficients, as from ``transform``.
+        That is the one which has most of the weight of its edges to its nearest
+        training samples on both sides. With ``assign_labels="k-means"`` it is the one
+        whose samples have the nearest coefficients on average, as from ``transform``.
 
         Parameters
         ----------
@@ -105,9 +116,9 @@ class PlacingMixin(ImputingMixin, TransformerMixin):
         -------
         labels : array of shape (m,)
         """
-        coefficients = self._place(X, mask)
-        nearest = self._clusters.nearest(coefficients)
-        return array_namespace(nearest).astype(nearest, self.labels_.dtype)
+        coefficients, edges = self._place(*self._read_completed(X, mask))
+        labels = self._clusters.of(edges, coefficients)
+        return array_namespace(labels).astype(labels, self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
         """The images that coefficients stand for.

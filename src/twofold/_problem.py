@@ -32,10 +32,13 @@ from twofold.core.grams import Side, both_sides, both_ways
 from twofold.core.solver import Progress, solve
 from twofold.core.state import Settings, Solution
 
-_FEWEST_DIRECTIONS, _FEWEST_FEATURES = 4, 40
-"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
+_FEWEST_DIRECTIONS, _FEWEST_FEATURES = 4, 32
+"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower.
 
-_NEIGHBORS = {"matrices": 3, "vectors": 5}
+Samples of fewer entries lie in no subspaces: all share in all.
+"""
+
+_NEIGHBORS = {"matrices": 3, "vectors": 5, "self": 10, "shared": 10}
 """What ``n_neighbors=None`` stands for."""
 
 _LIFT = 1e-3
@@ -213,11 +216,16 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
 
 
 def _settings(estimator: Any, samples: Array) -> Settings:
+    graph = estimator.graph
+    if graph == "auto":
+        enough = math.prod(samples.shape[1:]) >= _FEWEST_FEATURES
+        graph = "shared" if enough else "heat"
     kind = "vectors" if are_vectors(samples) else "matrices"
+    kind = graph if graph in _NEIGHBORS else kind
     return Settings(
         n_directions=_directions(estimator.n_directions, samples.shape[1:]),
         n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
-        graph=estimator.graph,
+        graph=graph,
         neighbors=estimator.neighbors,
         max_iter=estimator.max_iter,
         tol=estimator.tol,

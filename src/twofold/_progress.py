@@ -17,12 +17,26 @@ except ImportError:  # scikit-learn before 1.9
         """Stands in for the mixin of later scikit-learn versions."""
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "each_iteration", "warn_unfinished"]
+__all__ = [
+    "CallbackSupportMixin",
+    "FitProgress",
+    "SearchProgress",
+    "each_iteration",
+    "each_trial",
+    "warn_unfinished",
+]
 
 Listener = Callable[[int, float], None]
 """Called with the number of an iteration and the lowest objective of the runs."""
 
 _listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
+
+TrialListener = Callable[[str, int, int], None]
+"""Called with "looking" or "fitting", how many are done, and of how many."""
+
+_trial_listener: ContextVar[TrialListener | None] = ContextVar(
+    "_trial_listener", default=None
+)
 
 
 @contextmanager
@@ -36,6 +50,43 @@ def each_iteration(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def each_trial(listener: TrialListener) -> Iterator[None]:
+    """Tell ``listener`` of the looks and fits of the searches in this context."""
+    token = _trial_listener.set(listener)
+    try:
+        yield
+    finally:
+        _trial_listener.reset(token)
+
+
+class SearchProgress:
+    """Counts the looks and fits of a search, and tells of each.
+
+    Parameters
+    ----------
+    verbose : int
+        Whether to print them.
+    looks, fits : int
+        How many there are to be, about.
+    """
+
+    def __init__(self, verbose: int, looks: int, fits: int) -> None:
+        self.verbose = verbose
+        self.totals = {"looking": looks, "fitting": fits}
+        self.done = dict.fromkeys(self.totals, 0)
+
+    def __call__(self, stage: str, facts: str) -> None:
+        """One more is done."""
+        self.done[stage] += 1
+        done, total = self.done[stage], max(self.totals[stage], self.done[stage])
+        if self.verbose:
+            print(f"[AutoTSNMF] {stage} {done} of {total}: {facts}")
+        listener = _trial_listener.get()
+        if listener is not None:
+            listener(stage, done, total)
 
 
 class FitProgress:

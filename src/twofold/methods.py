@@ -193,9 +193,15 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
-    """TS-NMF with the paper's graph, and its own start in the first subspaces."""
+    """TS-NMF with the paper's graph and labels, and a start in the first subspaces."""
     [seed] = draw_seeds(random_state, 1)
-    options = {"graph": "binary", "n_neighbors": 5, **more}
+    paper = {
+        "graph": "binary",
+        "n_neighbors": 5,
+        "assign_labels": "k-means",
+        "tol": 1e-2,
+    }
+    options = {**paper, **more}
     return TSNMF(n_clusters, random_state=seed, **options)
 
 

@@ -47,12 +47,14 @@ _ARRAYS, _RECORD = "model.npz", "model.json"
 
 _FORMAT = "twofold model"
 
-_VERSIONS = (1, 2)
-"""The second has a completion, and is written for models that have one alone."""
+_VERSIONS = (1, 2, 3)
+"""A model is written as the first that knows of all that it has: the second knows of
+completions, the third of labels read off the graph and of shares in each other.
+"""
 
 _FIELDS: Fields = {
     "format": (repr(_FORMAT), lambda value: value == _FORMAT),
-    "version": ("1 or 2", lambda value: type(value) is int and value in _VERSIONS),
+    "version": ("1, 2 or 3", lambda value: type(value) is int and value in _VERSIONS),
     "twofold": ("a string", lambda value: isinstance(value, str)),
     "sha256": ("a string", lambda value: isinstance(value, str)),
     "parameters": ("an object", lambda value: isinstance(value, dict)),
@@ -107,7 +109,7 @@ def save_model(
             check_layout(name, wanted[name], array.shape, array.dtype)
         check_values(arrays, wanted)
         record = {
-            "version": _VERSIONS[facts.completion is not None],
+            "version": facts.version,
             "parameters": parameters_of(model),
             "fit": facts.as_dict(),
         }

@@ -30,6 +30,7 @@ FILES = (
     "model.npz",
     "model.json",
     "completed.npy",
+    "search.csv",
     "report.json",
     "report.html",
     SORTED,
@@ -153,6 +154,22 @@ def assignment_rows(
         names, *columns, nearest, strict=True
     ):
         yield name, int(cluster), _rounded(confidence), _rounded(error), near
+
+
+def search_table(
+    columns: dict[str, list[Any]],
+) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """The header and the rows of ``search_results_``.
+
+    But for the seconds, so that the same seed gives the same file.
+    """
+    names = [name for name in columns if name != "seconds"]
+    rows = zip(*(columns[name] for name in names), strict=True)
+    return names, (tuple(map(_cell, row)) for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    return _rounded(value) if isinstance(value, float) else value
 
 
 def write_csv(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:

@@ -96,8 +96,8 @@ def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
 def assign_new(model: TSNMF, X: Any) -> Assignments:
     """The assignments of new samples, by ``transform`` and ``predict``."""
     stack, missing = model._read_completed(X, None)
-    coefficients = model._place_completed(stack, missing)
-    clusters = to_numpy(model._clusters.nearest(coefficients))
+    coefficients, edges = model._place(stack, missing)
+    clusters = to_numpy(model._clusters.of(edges, coefficients))
     images = _as_given(model, X, stack, missing)
     return _assignments(model, *images, to_numpy(coefficients), clusters)
 

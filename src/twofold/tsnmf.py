@@ -16,7 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from twofold._labels import PlacedClusters, read_labels
+from twofold._labels import READINGS, PlacedClusters, read_labels
 from twofold._missing import is_nan
 from twofold._placing import PlacingMixin
 from twofold._problem import Problem, check_weights, lowest, read_pairs, read_problem
@@ -44,7 +44,8 @@ class TSNMF(
     at once orthonormal directions P and Q that matter in the columns and rows of
     the samples, signed 2-D centroids U, nonnegative coefficients V, and
     nearest-neighbour graphs of the samples projected by P and by Q, which are
-    rebuilt in every iteration. The labels are those of K-means on V.
+    rebuilt in every iteration. ``methods.build("ts-nmf", k)`` has the settings of the
+    paper; the defaults here are better on most data.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ class TSNMF(
     n_directions : int, (int, int) or None, default=None
         r, how many directions are kept on each side: one number for both, or the
         left (rows) and the right (columns) one. Each is capped at the size of its
-        side. None stands for 4, or for as many as keep 40 entries of a sample
-        where the other side is shorter than 10: 40 directions of a vector.
+        side. None stands for 4, or for as many as keep 32 entries of a sample
+        where the other side is shorter than 8: 32 directions of a vector.
     energy_weight : float, default=1.0
         lambda_1, how much the directions care for the energy of the samples that
         they keep rather than for what the centroids explain.
@@ -62,16 +63,26 @@ class TSNMF(
         lambda_2, how strongly neighbours are drawn to like coefficients.
     n_neighbors : int or None, default=None
         Neighbours that each sample lists in a graph; at most all others. None
-        stands for 3, and for 5 with vectors.
-    graph : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(-distance^2 / mean squared edge length); 1; or
-        the cosine between the projected samples, which then also decides who is
-        near.
+        stands for 10 where ``graph`` is "shared" or "self", and else for 3, or 5
+        with vectors.
+    graph : {"auto", "shared", "self", "heat", "binary", "cosine"}, default="auto"
+        Who is joined, and how strongly. "self" joins samples that have the largest
+        shares in writing each other as combinations of all, as samples of one subspace
+        do, by these shares; "shared" does the same, but makes light of those that are
+        not among each other's nearest neighbours. The others join nearest neighbours,
+        by exp(-distance^2 / mean squared edge length), 1, or the cosine between the
+        projected samples, which then also decides who is near. "auto" is "shared", or
+        "heat" for samples of fewer than 32 entries.
     neighbors : {"exact", "approximate"}, default="exact"
         Whether neighbours are the nearest samples for certain. Approximate ones, found
         by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
         samples and more, and hardly ever others; of samples that are equally near any
-        may be listed. Of tensors, and on a ``device``, neighbours are always exact.
+        may be listed. Shares in each other, and all neighbours of tensors or on a
+        ``device``, are always exact.
+    assign_labels : {"graph", "k-means"}, default="graph"
+        How labels are read off V. "graph": each sample is of the cluster of its largest
+        coefficient, and then samples move as long as that raises the modularity of the
+        labels in the learned graphs. "k-means": K-means on V, as in the paper.
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of a single cluster, K-means indicators of the samples,
@@ -84,7 +95,7 @@ class TSNMF(
         is kept. An array given as ``init`` is run once.
     max_iter : int, default=100
         The most iterations of a run.
-    tol : float, default=1e-2
+    tol : float, default=5e-2
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
     sample_shape : tuple of int or None, default=None
@@ -159,8 +170,9 @@ class TSNMF(
         "energy_weight": [Interval(Real, 0, None, closed="left")],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "graph": [StrOptions(set(GRAPHS))],
+        "graph": [StrOptions({"auto", *GRAPHS})],
         "neighbors": [StrOptions(set(SEARCHES))],
+        "assign_labels": [StrOptions(set(READINGS))],
         # A sparse matrix is let through to an error that says so.
         "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -182,12 +194,13 @@ class TSNMF(
         energy_weight: float = 1.0,
         graph_weight: float = 1.0,
         n_neighbors: int | None = None,
-        graph: str = "heat",
+        graph: str = "auto",
         neighbors: str = "exact",
+        assign_labels: str = "graph",
         init: str | ArrayLike = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
-        tol: float = 1e-2,
+        tol: float = 5e-2,
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "auto",
         missing_values: float | None = None,
@@ -202,6 +215,7 @@ class TSNMF(
         self.n_neighbors = n_neighbors
         self.graph = graph
         self.neighbors = neighbors
+        self.assign_labels = assign_labels
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -290,7 +304,7 @@ class TSNMF(
             warn_unfinished(self, self.n_iter_, reason, stacklevel=5)
         samples = problem.samples if best.samples is None else best.samples
         coefficients = self._keep_state(problem, samples, best.state)
-        return self._keep_labels(problem, coefficients)
+        return self._keep_labels(problem, coefficients, best.state)
 
     def _keep_state(self, problem: Problem, samples: Array, state: State) -> Array:
         """Line 9 up to K-means; returns V in the order of the problem's samples."""
@@ -316,12 +330,21 @@ class TSNMF(
         self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
         return coefficients
 
-    def _keep_labels(self, problem: Problem, coefficients: Array) -> "TSNMF":
-        """K-means of line 9, and what ``predict`` compares new samples with."""
+    def _keep_labels(
+        self, problem: Problem, coefficients: Array, state: State
+    ) -> "TSNMF":
+        """The end of line 9, and what ``predict`` compares new samples with."""
+        graph = state.adjacency if self.assign_labels == "graph" else None
         labels = read_labels(
-            to_numpy(coefficients), problem.group, self.n_clusters, problem.labels_seed
+            to_numpy(coefficients),
+            graph,
+            problem.group,
+            self.n_clusters,
+            problem.labels_seed,
         )
-        self._clusters = PlacedClusters(self._fitted, self._lengths, labels)
+        self._clusters = PlacedClusters(
+            self._fitted, self._lengths, labels, self.assign_labels
+        )
         xp = array_namespace(coefficients)
         labels = xp.asarray(labels, device=device(coefficients))
         self.labels_ = problem.as_given(labels)

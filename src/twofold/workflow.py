@@ -9,7 +9,8 @@ from typing import Any
 
 from twofold._files import staged_file, staged_folder
 from twofold._json import read_json
-from twofold._progress import each_iteration
+from twofold._progress import each_iteration, each_trial
+from twofold.auto import AutoTSNMF
 from twofold.collection import (
     Collection,
     Reading,
@@ -30,6 +31,7 @@ from twofold.outputs import (
     save_csv,
     save_json,
     save_samples,
+    search_table,
     sort_files,
 )
 from twofold.report import near_duplicates, render, summarize
@@ -50,9 +52,10 @@ class Step:
 
     Attributes
     ----------
-    stage : {"reading", "fitting", "writing"}
+    stage : {"reading", "searching", "fitting", "writing"}
     done, total : int
-        Files read, iterations run (of at most ``total``) or files written.
+        Files read, settings looked at, iterations run (both of at most ``total``) or
+        files written. 0 in all where it is not known yet.
     facts : dict
         What else is known: the ``objective``, or the ``file`` that is being written.
     """
@@ -92,7 +95,7 @@ def read(
 
 def cluster(
     collection: Collection,
-    model: TSNMF,
+    model: TSNMF | AutoTSNMF,
     folder: str | Path,
     *,
     sort: str | None = None,
@@ -104,8 +107,8 @@ def cluster(
     Parameters
     ----------
     collection : Collection
-    model : TSNMF
-        Is fitted.
+    model : TSNMF or AutoTSNMF
+        Is fitted. What is written is of the best of a search, with a table of it.
     folder : str or Path
         Where to: it appears when everything in it is written.
     sort : {"copy", "link"} or None, default=None
@@ -127,15 +130,11 @@ def cluster(
         raise ValueError(f"sort must be 'copy', 'link' or None, got {sort!r}")
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
-    check_entries(collection, model.missing_values)
-
-    def told(iteration: int, objective: float) -> None:
-        tell(Step("fitting", iteration, model.max_iter, {"objective": objective}))
-
-    tell(Step("fitting", 0, model.max_iter))
-    with each_iteration(told):
-        model.fit(collection.images)
-    total = 5 + bool(sort) + (model.missing_values is not None)
+    missing_values = _given_model(model).missing_values
+    check_entries(collection, missing_values)
+    _fit(model, collection, tell)
+    extras = (sort, missing_values is not None, isinstance(model, AutoTSNMF))
+    total = 5 + sum(map(bool, extras))
     with _writing_to(folder), staged_folder(folder, replace=force) as new:
         files = _written(collection, model, folder, new, sort)
         for done, file in enumerate(files):
@@ -143,6 +142,37 @@ def cluster(
         check_folder(folder, force=force)
         tell(Step("writing", total, total))
     return folder / "report.html"
+
+
+def fitted_model(model: TSNMF | AutoTSNMF) -> TSNMF:
+    """The model itself, or the best of a search."""
+    return model.best_estimator_ if isinstance(model, AutoTSNMF) else model
+
+
+def _given_model(model: TSNMF | AutoTSNMF) -> TSNMF:
+    """The model itself, or what a search starts from."""
+    if isinstance(model, AutoTSNMF):
+        return model.estimator or TSNMF()
+    return model
+
+
+def _fit(model: TSNMF | AutoTSNMF, collection: Collection, tell: Tell) -> None:
+    """Fit a model, telling of its looks at settings and of its iterations."""
+    most = _given_model(model).max_iter
+
+    def tried(stage: str, done: int, total: int) -> None:
+        if stage == "looking":
+            tell(Step("searching", done, total))
+
+    def iterated(iteration: int, objective: float) -> None:
+        tell(Step("fitting", iteration, most, {"objective": objective}))
+
+    if isinstance(model, AutoTSNMF):
+        tell(Step("searching", 0, 0))
+    else:
+        tell(Step("fitting", 0, most))
+    with each_trial(tried), each_iteration(iterated):
+        model.fit(collection.images)
 
 
 @contextmanager
@@ -160,9 +190,15 @@ def _writing_to(folder: Path) -> Iterator[None]:
 
 
 def _written(
-    collection: Collection, model: TSNMF, folder: Path, new: Path, sort: str | None
+    collection: Collection,
+    given: TSNMF | AutoTSNMF,
+    folder: Path,
+    new: Path,
+    sort: str | None,
 ) -> Iterator[str]:
     """Write the files into ``new``, naming each before it is begun."""
+    model = fitted_model(given)
+    search = given if isinstance(given, AutoTSNMF) else None
     yield "assignments.csv"
     images, missing = filled_in(model, collection.images)
     collection = replace(collection, images=images, missing=missing)
@@ -181,12 +217,15 @@ def _written(
     if model.missing_values is not None:
         yield "completed.npy"
         save_samples(new / "completed.npy", collection.images)
+    if search is not None:
+        yield "search.csv"
+        save_csv(new / "search.csv", *search_table(search.search_results_))
     if sort:
         yield SORTED
         placed = sort_files(new / SORTED, collection.paths, found.clusters, sort)
         save_csv(new / "sorted.csv", ("path", "file"), placed)
     yield "report.json"
-    summary = summarize(collection, model, found, typical, groups, folder)
+    summary = summarize(collection, model, found, typical, groups, folder, search)
     save_json(new / "report.json", summary)
     yield "report.html"
     (new / "report.html").write_text(render(summary), encoding="utf-8")

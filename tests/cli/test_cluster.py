@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from small_photos import FILES
 from small_photos import table as rows
 
-from twofold import TSNMF, io
+from twofold import AutoTSNMF, io
 from twofold.model_files import load_model
 
 NAMES = ("<script>alert(1)<", "a b", "line\nbreak", "数字", "=1+1", "'\"")
@@ -68,11 +68,11 @@ def test_the_last_line_is_the_path_of_the_report(place, done):
 
 def test_every_file_is_there_and_right(place, done):
     results = place / "photos-clusters"
-    assert {path.name for path in results.iterdir()} == FILES
+    assert {path.name for path in results.iterdir()} == FILES | {"search.csv"}
     found = rows(results / "assignments.csv")
     images = io.read_images(place / "photos", color=None)
     assert [Path(row["path"]).name for row in found] == [p.name for p in images.paths]
-    model = TSNMF(3, random_state=0).fit(images.images)
+    model = AutoTSNMF(3, random_state=0).fit(images.images).best_estimator_
     assert [int(row["cluster"]) for row in found] == model.labels_.tolist()
     norms = np.linalg.norm(images.images, axis=(1, 2))
     np.testing.assert_allclose(
@@ -102,7 +102,7 @@ def test_predict_agrees_with_the_python_api(place, done, tmp_path):
     assert said.returncode == 0, said.stderr
     found = list(csv.DictReader(said.stdout.splitlines(True)))
     before = io.read_images(place / "photos", color=None).images
-    model = TSNMF(3, random_state=0).fit(before)
+    model = AutoTSNMF(3, random_state=0).fit(before)
     images = io.read_images(tmp_path / "new", size=(12, 16)).images
     assert [int(row["cluster"]) for row in found] == model.predict(images).tolist()
     assert [row["path"] for row in found] == [f"new/{i:02}.png" for i in range(30)]
@@ -149,7 +149,10 @@ def test_sorted_copies_and_links(place, tmp_path):
 
 
 def test_nothing_is_replaced_without_force(place, tmp_path):
-    run = ("cluster", place / "photos", "-k", "3", "--out", "out", "--quiet")
+    run = (
+        *("cluster", place / "photos", "-k", "3", "--graph", "auto"),
+        *("--out", "out", "--quiet"),
+    )
     assert twofold(*run, folder=tmp_path).stdout == "out/report.html\n"
     before = state(tmp_path)
     refused = twofold(*run, folder=tmp_path)
@@ -166,7 +169,7 @@ def test_json_lines_tell_every_stage(place, tmp_path):
     run = twofold("cluster", place / "photos", "-k", "3", "--json", folder=tmp_path)
     events = [json.loads(line) for line in run.stdout.splitlines()]
     stages = list(dict.fromkeys(event["event"] for event in events))
-    assert stages == ["reading", "fitting", "writing", "done"]
+    assert stages == ["reading", "searching", "fitting", "writing", "done"]
     assert {"event": "reading", "done": 63, "total": 63} in events
     model, _ = load_model(tmp_path / "photos-clusters")
     told = [event["objective"] for event in events if "objective" in event]
@@ -196,7 +199,10 @@ def test_a_terminal_sees_bars(place, tmp_path):
     assert shown.endswith(b"\x1b[2K")  # the bar is gone
     assert run.communicate()[0].splitlines()[-1].startswith("Report: ")
     assert run.returncode == 0
-    for text in (b"Reading", b"63 of 63 files", b"iteration 2, objective", b"s left"):
+    for text in (
+        *(b"Reading", b"63 of 63 files", b"Searching", b"2 looks at settings"),
+        *(b"iteration 2, objective", b"s left"),
+    ):
         assert text in shown
     assert b"report.html" in shown
 
@@ -205,6 +211,8 @@ def test_a_terminal_sees_bars(place, tmp_path):
     ("stage", "number"),
     [
         ("reading", signal.SIGINT),
+        ("searching", signal.SIGINT),
+        ("searching", signal.SIGKILL),
         ("fitting", signal.SIGINT),
         ("fitting", signal.SIGKILL),
         ("writing", signal.SIGTERM),
@@ -236,7 +244,6 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["cluster", "photos"], 2, "Missing option '--clusters' / '-k'; see"),
         (["cluster", "-k", "3"], 2, "Missing argument 'INPUT'; see"),
         (["cluster", "photos", "-k", "0"], 2, "--clusters"),
         (["cluster", "photos", "-k", "x"], 2, "--clusters"),
@@ -316,7 +323,7 @@ def test_an_array_file_with_labels(tmp_path):
     assert run.returncode == 0, run.stderr
     found = rows(tmp_path / "flat-clusters" / "assignments.csv")
     assert found[7]["path"] == "flat.npz[7]"
-    model = TSNMF(3, random_state=0).fit(digits.images)
+    model = AutoTSNMF(3, random_state=0).fit(digits.images)
     assert [int(row["cluster"]) for row in found] == model.labels_.tolist()
     np.savez(tmp_path / "new.npz", rows=digits.data[:9])
     said = twofold("predict", "flat-clusters", "new.npz", folder=tmp_path).stdout

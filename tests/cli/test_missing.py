@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from small_photos import FILES
 from small_photos import table as rows
 
-from twofold import TSNMF
+from twofold import TSNMF, AutoTSNMF
 from twofold.metrics import clustering_accuracy
 
 
@@ -38,6 +38,11 @@ def images_of(clean, gone):
     return np.where(gone, 0, clean).astype(np.float32) / np.float32(255)
 
 
+def search(marker):
+    """The search that the command does."""
+    return AutoTSNMF(3, estimator=TSNMF(missing_values=marker), random_state=0)
+
+
 @pytest.fixture(scope="module")
 def done(pixels, tmp_path_factory):
     """A folder with the files and their results, and what the run printed."""
@@ -55,14 +60,17 @@ def test_black_blocks_are_no_pixels(done, pixels):
     folder, run = done
     clean, gone, target = pixels
     results = folder / "photos-clusters"
-    assert {path.name for path in results.iterdir()} == FILES | {"completed.npy"}
+    assert {path.name for path in results.iterdir()} == FILES | {
+        "completed.npy",
+        "search.csv",
+    }
     said = "30 samples with missing entries; completed.npy has them filled in"
     assert run.stdout.splitlines()[1] == said
     labels = [int(row["cluster"]) for row in rows(results / "assignments.csv")]
     plain = TSNMF(3, random_state=0).fit(clean).labels_
     assert clustering_accuracy(plain, labels) >= 0.95
     assert clustering_accuracy(target, labels) >= 0.95
-    model = TSNMF(3, missing_values=0, random_state=0).fit(images_of(clean, gone))
+    model = search(0).fit(images_of(clean, gone))
     assert labels == model.labels_.tolist()
 
 
@@ -88,7 +96,7 @@ def test_predict_takes_the_mark_from_the_model(done, pixels, tmp_path):
     said = twofold("predict", folder / "photos-clusters", "photos", folder=folder)
     assert said.returncode == 0, said.stderr
     images = images_of(clean, gone)
-    model = TSNMF(3, missing_values=0, random_state=0).fit(images)
+    model = search(0).fit(images)
     placed = [int(row["cluster"]) for row in csv.DictReader(said.stdout.splitlines())]
     assert placed == model.predict(images).tolist()
 
@@ -99,7 +107,7 @@ def test_nan_in_arrays_and_empty_cells(pixels, tmp_path, here):
     np.save(tmp_path / "a.npy", X)
     lines = [",".join("" if np.isnan(x) else f"{x:g}" for x in row.flat) for row in X]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    model = TSNMF(3, missing_values=np.nan, random_state=0).fit(X)
+    model = search(np.nan).fit(X)
     shape = ("--sample-shape", "16x12")
     for file, options in (("a.npy", ()), ("a.csv", shape)):
         run = here("cluster", file, "-k", 3, "--missing", "NaN", "--json", *options)

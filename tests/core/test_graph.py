@@ -2,15 +2,19 @@ import numpy as np
 import problems
 import pytest
 import reference
+import shares_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from twofold.core.graph import GRAPHS, neighbor_graph
+from twofold.core import graph as graph_module
+from twofold.core.graph import GRAPHS, SHARES, neighbor_graph
 
 
 def brute_force(features, q, kind):
     """W of one run by the definition, on a dense matrix of distances."""
+    if kind in SHARES:
+        return shares_reference.build_w(features, q, kind)
     if kind == "cosine":
         norms = np.linalg.norm(features, axis=1, keepdims=True)
         # Zeros have an angle of their own.
@@ -67,14 +71,43 @@ def test_duplicates_are_neighbours_but_nobody_is_its_own(kind):
     assert not W[copies[:, None] != copies].any()
 
 
-def test_a_single_sample_has_no_neighbours():
-    graph = neighbor_graph(np.ones((2, 1, 3)), 5, "heat")
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_a_single_sample_has_no_neighbours(kind):
+    graph = neighbor_graph(np.ones((2, 1, 3)), 5, kind)
     np.testing.assert_array_equal(graph.degree, np.zeros((2, 1, 1)))
 
 
 def test_neighbours_are_capped_at_all_others():
     W = problems.dense(neighbor_graph(problems.positive((1, 4, 3)), 100, "binary"))
     np.testing.assert_array_equal(W, 1 - np.eye(4))
+
+
+def test_where_all_are_near_shares_count_in_full():
+    features = problems.positive((2, 6, 3))
+    for q in (5, 100):
+        shared, alone = (neighbor_graph(features, q, kind) for kind in SHARES)
+        np.testing.assert_array_equal(shared.weights, alone.weights)
+        np.testing.assert_array_equal(shared.neighbors, alone.neighbors)
+
+
+def test_who_is_far_weighs_a_thousandth():
+    """Opposite samples share as much in each other as copies, and are not near."""
+    half = np.random.default_rng(0).normal(size=(1, 12, 20))
+    features = np.concatenate([half, half + 1e-3, -half], axis=1)
+    shared, alone = (problems.dense(neighbor_graph(features, 2, k)) for k in SHARES)
+    i = np.arange(12)
+    np.testing.assert_allclose(shared[i, i + 12], alone[i, i + 12])
+    assert (alone[i, i + 24] > 0.9).all()
+    np.testing.assert_allclose(shared[i, i + 24], 1e-3 * alone[i, i + 24])
+
+
+@pytest.mark.parametrize("kind", ["heat", "shared"])
+def test_edges_are_looked_up_block_by_block(kind, monkeypatch):
+    features = np.random.default_rng(0).normal(size=(2, 40, 6))
+    whole = neighbor_graph(features, 5, kind)
+    monkeypatch.setattr(graph_module, "_BLOCK_ENTRIES", 3 * 5**2)  # three at once
+    parts = neighbor_graph(features, 5, kind)
+    np.testing.assert_array_equal(parts.weights, whole.weights)
 
 
 def test_samples_of_zeros_have_finite_weights():

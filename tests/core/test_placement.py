@@ -1,14 +1,16 @@
 import numpy as np
 import problems
 import pytest
+import shares_reference
 from scipy.optimize import nnls
 
 from twofold.core.grams import both_sides
-from twofold.core.graph import GRAPHS
+from twofold.core.graph import GRAPHS, SHARES
 from twofold.core.placement import (
     FittedModel,
     FittedSide,
-    attraction,
+    all_edges,
+    edges_to,
     fitted_model,
     nonnegative_quadratic,
     place,
@@ -46,21 +48,24 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
     new = problems.stack((4, 1, 6, 5), seed=9)
 
     projections = state.left.projection, state.right.projection
-    placed = place(project_both(new, projections), fitted)
+    projected = project_both(new, projections)
+    placed = place(projected, all_edges(projected, fitted), fitted)
 
     P, Q = state.right.projection[0], state.left.projection[0]
     U = state.centroids[0]
     features = [(new.swapaxes(-1, -2) @ Q).reshape(4, -1), (new @ P).reshape(4, -1)]
     centroids = [(U.swapaxes(-1, -2) @ Q).reshape(3, -1), (U @ P).reshape(3, -1)]
-    pulls = [
-        attraction(fitted, side, x)
+    edges = [
+        edges_to(fitted, side, x)
         for side, x in zip(fitted.sides, features, strict=True)
     ]
 
     def cost(v):
         total = np.zeros(len(v))
-        for x, u, (pull, degree) in zip(features, centroids, pulls, strict=True):
-            spread = degree[:, 0] * np.sum(v**2, axis=1) - 2 * np.sum(v * pull, axis=1)
+        for x, u, joined in zip(features, centroids, edges, strict=True):
+            pull = joined.sums(fitted.coefficients)
+            spread = joined.degree[:, 0] * np.sum(v**2, axis=1)
+            spread -= 2 * np.sum(v * pull, axis=1)
             total += np.sum((x - v @ u) ** 2, axis=1) + weight * spread
         return total
 
@@ -72,24 +77,33 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
-def test_new_samples_are_drawn_to_their_nearest_training_samples(kind):
+def test_new_samples_are_joined_to_their_nearest_training_samples(kind):
     rng = np.random.default_rng(0)
     trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
     V, bandwidth = problems.positive((20, 3)), 3.7
     side = FittedSide(trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
     fitted = FittedModel((side,), V, 1.0, kind, 4)
-    pull, degree = attraction(fitted, side, new)
-    for x, drawn, weight_sum in zip(new, pull, degree[:, 0], strict=True):
+    edges = edges_to(fitted, side, new)
+    expected = new_edges(trained, new, kind, bandwidth)
+    np.testing.assert_allclose(edges.sums(V), expected @ V, atol=1e-12)
+    np.testing.assert_allclose(edges.degree[:, 0], expected.sum(axis=1), atol=1e-12)
+
+
+def new_edges(trained, new, kind, bandwidth):
+    """Weights (m, n) of edges to the four nearest, by the definition."""
+    if kind in SHARES:
+        return shares_reference.new_edges(trained, 4, kind, new)
+    edges = np.zeros((len(new), len(trained)))
+    for row, x in zip(edges, new, strict=True):
         cosines = trained @ x / np.linalg.norm(trained, axis=1) / np.linalg.norm(x)
         squared = np.sum((trained - x) ** 2, axis=1)
         nearest = np.argsort(-cosines if kind == "cosine" else squared)[:4]
-        weights = {
+        row[nearest] = {
             "binary": np.ones(4),
             "heat": np.exp(-squared[nearest] / bandwidth),
             "cosine": np.maximum(cosines[nearest], 0),
         }[kind]
-        np.testing.assert_allclose(drawn, weights @ V[nearest], atol=1e-12)
-        np.testing.assert_allclose(weight_sum, weights.sum(), atol=1e-12)
+    return edges
 
 
 def test_reconstruction_errors_are_the_norms_of_the_residuals():

@@ -66,3 +66,26 @@ def test_many_iterations_have_few_ticks_with_the_first_and_last():
     assert steps[-1] == 300
     assert 2 < len(steps) <= 12
     assert steps == sorted(set(steps))
+
+
+@given(st.sets(st.integers(-(10**6), 10**6), min_size=1, max_size=30))
+def test_what_values_belong_to_is_the_way_across(numbers):
+    over = sorted(numbers)
+    chart = line_chart([float(-n) for n in range(len(over))], over)
+    left, right, *_ = chart["frame"]
+    x = [x for x, _ in chart["points"]]
+    if len(over) > 1:
+        share = (np.array(over) - over[0]) / (over[-1] - over[0])
+        np.testing.assert_allclose(x, left + share * (right - left), atol=0.05)
+    ticks = [int(text) for _, text in chart["across"]]
+    assert ticks[0] == over[0]
+    assert ticks[-1] == over[-1]
+    assert ticks == sorted(set(ticks))
+    assert len(ticks) <= 10
+    for place, text in chart["across"]:
+        assert place == pytest.approx(np.interp(int(text), over, x), abs=0.1)
+
+
+def test_a_curve_over_1_2_3_is_the_usual_one():
+    values = [3.0, 1.0, 2.0]
+    assert line_chart(values, [1, 2, 3]) == line_chart(values)

@@ -9,6 +9,13 @@ import typer
 from twofold.cli import _options as options
 from twofold.cli._console import one_line_errors, say
 from twofold.cli._display import Silent, display
+from twofold.cli._model import (
+    Wanted,
+    check_count,
+    choice_facts,
+    model_of,
+    read_wanted,
+)
 
 if TYPE_CHECKING:
     from twofold.collection import Reading, Source
@@ -20,7 +27,7 @@ _LARGEST = 10_000
 @one_line_errors
 def cluster(
     sources: options.Inputs,
-    clusters: options.Clusters,
+    clusters: options.Clusters = "auto",
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     out: options.Out = None,
@@ -36,6 +43,8 @@ def cluster(
     order: options.RowOrder = None,
     missing: options.Missing = None,
     seed: options.Seed = 0,
+    max_time: options.MaxTime = None,
+    graph: options.GraphKind = None,
     energy_weight: options.EnergyWeight = None,
     graph_weight: options.GraphWeight = None,
     directions: options.Directions = None,
@@ -49,9 +58,24 @@ def cluster(
     The folder of results has report.html; assignments.csv, a line for each image;
     skipped.csv, the files that could not be read; and the model, for twofold predict.
     It appears when all of it is written. The input is never changed.
+
+    The settings of the model, from --graph on, are chosen from the images without any
+    labels, and search.csv says what was tried. Where one of them is given nothing is
+    tried, and the others have their defaults.
     """
     if quiet and as_json:
         raise typer.BadParameter("choose one of --quiet and --json")
+    given = {
+        "--graph": graph and graph.value,
+        "--energy-weight": energy_weight,
+        "--graph-weight": graph_weight,
+        "--directions": directions,
+        "--neighbors": neighbors,
+        "--starts": starts,
+        "--max-iter": max_iter,
+        "--tol": tol,
+    }
+    wanted = read_wanted(clusters, given, max_time=max_time, missing=missing, seed=seed)
     source = sources[0] if len(sources) == 1 else sources
     reading = _reading(
         source,
@@ -59,21 +83,9 @@ def cluster(
         for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
         missing=missing,
     )
-    parameters = {
-        "n_clusters": clusters,
-        "random_state": seed,
-        "missing_values": missing,
-        "energy_weight": energy_weight,
-        "graph_weight": graph_weight,
-        "n_directions": directions,
-        "n_neighbors": neighbors,
-        "n_init": starts,
-        "max_iter": max_iter,
-        "tol": tol,
-    }
     out = out or _default_folder(source)
     with display(quiet=quiet, as_json=as_json) as shown:
-        _run(source, reading, labels, parameters, out, sort, force, shown)
+        _run(source, reading, labels, wanted, out, sort, force, shown)
     if open_report:
         typer.launch(str(out / "report.html"))
 
@@ -92,7 +104,7 @@ def demo(
     """
     cluster(
         ["digits"],
-        clusters=10,
+        clusters="10",
         quiet=quiet,
         as_json=as_json,
         out=out,
@@ -105,25 +117,22 @@ def _run(
     source: "Source",
     reading: "Reading",
     labels: str | None,
-    parameters: dict[str, Any],
+    wanted: Wanted,
     out: Path,
     sort: options.Sort | None,
     force: bool,
     shown: Silent,
 ) -> None:
     """Read, fit and write; tell what came out."""
-    from twofold import TSNMF, workflow
+    from twofold import workflow
     from twofold.collection import missing_entries
 
     begin = time.time()
     try:
         _check_place(source, out, force)
         collection = workflow.read(source, reading, labels=labels, tell=shown)
-        count, wanted = len(collection.images), parameters["n_clusters"]
-        if wanted > count:
-            raise ValueError(f"-k {wanted} must be at most the {count} samples")
-        given = {k: v for k, v in parameters.items() if v is not None}
-        model = TSNMF(**given)
+        check_count(wanted, len(collection.images))
+        model = model_of(wanted)
         report = workflow.cluster(
             collection, model, out, sort=sort and sort.value, force=force, tell=shown
         )
@@ -132,17 +141,18 @@ def _run(
         written = page.exists() and page.stat().st_mtime >= begin
         say("Stopped", f"after {page}" if written else "nothing was written")
         raise
-    facts = {}
-    if model.missing_values is not None:
-        missing = missing_entries(collection.images, model.missing_values)
+    facts = choice_facts(model)
+    if wanted.missing is not None:
+        missing = missing_entries(collection.images, wanted.missing)
         facts["missing"] = int(missing.any(axis=1).sum())
+    fitted = workflow.fitted_model(model)
     shown.end(
         report=str(report),
-        images=count,
-        shape=list(model.sample_shape_),
+        images=len(collection.images),
+        shape=list(fitted.sample_shape_),
         skipped=len(collection.skipped),
-        clusters=len(set(model.labels_.tolist())),
-        iterations=model.n_iter_,
+        clusters=len(set(fitted.labels_.tolist())),
+        iterations=fitted.n_iter_,
         **facts,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from twofold.cli._console import errors, tell
+from twofold.cli._console import errors, say, tell
 
 if TYPE_CHECKING:
     from twofold.workflow import Step
@@ -42,9 +42,45 @@ class Lines(Silent):
             filled = "completed.npy has them filled in"
             more = filled if facts["missing"] else "no entry has the value of --missing"
             tell(f"{count} with missing entries; {more}")
+        if "chosen" in facts:
+            _tell_choice(facts)
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")
+
+
+def _tell_choice(facts: dict[str, Any]) -> None:
+    """What a search has chosen, and how sure that is."""
+    if "cluster_numbers" in facts:
+        _tell_number(**facts["cluster_numbers"])
+    chosen = facts["chosen"]
+    if chosen["score"] is None:
+        tell("chosen: the defaults; the graphs are in more pieces than clusters")
+        return
+    directions = _counted(chosen["n_directions"], "direction")
+    tell(
+        f"chosen: graph {chosen['graph']}, {directions}, energy weight "
+        f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
+    )
+    if facts["out_of_time"]:
+        tell("--max-time was up before all settings were tried")
+
+
+def _tell_number(
+    chosen: int, confidence: float, likely: tuple[int, int], **_: Any
+) -> None:
+    from twofold.report import UNSURE
+
+    low, high = likely
+    span = f"{low}" if low == high else f"{low} to {high}"
+    clusters = _counted(chosen, "cluster")
+    tell(f"chosen: {clusters} (confidence {confidence:.0%}, likely {span})")
+    if confidence < UNSURE:
+        say(
+            "Warning",
+            "the data do not say clearly how many clusters there are; the report shows "
+            "how all numbers do, and -k takes the one that you name",
+        )
 
 
 def _counted(number: int, what: str) -> str:
@@ -99,7 +135,7 @@ class Bars(Lines):
             self.task,
             description=step.stage.capitalize(),
             completed=step.done,
-            total=step.total,
+            total=step.total or None,  # 0 is not known yet
             text=_text(step, left if step.done else None),
             refresh=few,  # short stages are seen too
         )
@@ -111,6 +147,9 @@ def _text(step: "Step", left: float | None) -> str:
     if step.stage == "reading":
         about = f"{step.done:,} of {step.total:,} files"
         return about if left is None else f"{about}, {left:.0f} s left"
+    if step.stage == "searching":
+        about = f"{_counted(step.done, 'look')} at settings"
+        return f"{about}, at most {left:.0f} s left" if left else about
     if left is None:
         return "choosing a start"
     objective = step.facts["objective"]
@@ -126,7 +165,7 @@ def display(*, quiet: bool, as_json: bool) -> Iterator[Silent]:
         yield JsonLines() if as_json else Silent() if quiet else Lines()
         return
     columns = (
-        TextColumn("{task.description:8}"),
+        TextColumn("{task.description:9}"),
         BarColumn(),
         TextColumn("{task.fields[text]}"),
     )

@@ -28,6 +28,17 @@ class Order(StrEnum):
     F = "F"
 
 
+class Graph(StrEnum):
+    """Who is joined in the graphs."""
+
+    auto = "auto"
+    shared = "shared"
+    self = "self"
+    heat = "heat"
+    binary = "binary"
+    cosine = "cosine"
+
+
 Inputs = Annotated[
     list[str],
     typer.Argument(
@@ -37,7 +48,22 @@ Inputs = Annotated[
     ),
 ]
 Clusters = Annotated[
-    int, typer.Option("--clusters", "-k", metavar="N", min=1, help="How many clusters.")
+    str,
+    typer.Option(
+        "--clusters",
+        "-k",
+        metavar="N[-N]",
+        help="How many clusters: a number; a range, such as 8-16, of which the best is "
+        "taken; or auto, which tries from 2 to 60.",
+    ),
+]
+MaxTime = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=0,
+        help="When the search for settings tries nothing new. Default: no limit.",
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -138,6 +164,15 @@ Seed = Annotated[
         help="The same seed gives the same clusters.",
     ),
 ]
+GraphKind = Annotated[
+    Graph | None,
+    typer.Option(
+        "--graph",
+        metavar="KIND",
+        help="Who is joined: neighbours (heat, binary, cosine), those with shares in "
+        "each other (self), or both (shared). Default: auto, shared of images.",
+    ),
+]
 EnergyWeight = Annotated[
     float | None,
     typer.Option(
@@ -167,7 +202,8 @@ Neighbors = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Neighbours of a sample in the graphs. Default: 3 of images.",
+        help="Neighbours of a sample in the graphs. Default: 10, or 3 of images where "
+        "only neighbours are joined.",
     ),
 ]
 Starts = Annotated[
@@ -191,6 +227,6 @@ Tol = Annotated[
     typer.Option(
         metavar="X",
         min=0,
-        help="Change of the objective at which it stops. Default: 0.01.",
+        help="Change of the objective at which it stops. Default: 0.05.",
     ),
 ]

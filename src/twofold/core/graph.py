@@ -18,8 +18,15 @@ from twofold.core.arrays import (
 )
 from twofold.core.certified import EXACT, Lists, Search, follow
 from twofold.core.neighbors import nearest
+from twofold.core.self_expression import shares
 
-GRAPHS = ("heat", "binary", "cosine")
+GRAPHS = ("shared", "heat", "binary", "cosine", "self")
+
+SHARES = ("shared", "self")
+"""Those of shares in each other."""
+
+_FAR = 1e-3
+"""What an edge of the shared graph weighs between samples that are not near."""
 
 _BLOCK_ENTRIES = 2**24
 """Neighbours of neighbours that are looked at together."""
@@ -74,18 +81,39 @@ def neighbor_graph(features: Array, n_neighbors: int, kind: str) -> Graph:
         Projected samples, flattened.
     n_neighbors : int
         Edges listed by each sample, at most n - 1 being possible.
-    kind : {"binary", "heat", "cosine"}
-        Weights 1; exp(-distance^2 / bandwidth), the bandwidth being the mean
-        squared length of the listed edges; or the cosine of the angle between
-        the two, which also decides who is near.
+    kind : {"shared", "heat", "binary", "cosine", "self"}
+        Weights exp(-distance^2 / bandwidth), the bandwidth being the mean squared
+        length of the listed edges; 1; the cosine of the angle between the two, which
+        then also decides who is near; their share in each other, as
+        ``self_expression.shares`` has it, the mean of both ways; or that share again,
+        a thousandth of it where neither lists the other among its nearest.
     """
     xp = array_namespace(features)
     runs, n, _ = features.shape
     if n == 1:  # Nobody to be joined to.
         none = xp.zeros((runs, 1, 1), dtype=features.dtype, device=device(features))
         return Graph(xp.zeros_like(none, dtype=xp.int64), none, none, none)
-    near = nearest(graph_features(features, kind), min(n_neighbors, n - 1))
-    return weighted_graph(*near, kind)
+    q = min(n_neighbors, n - 1)
+    if kind == "self":
+        return share_graph(features, q)
+    near = nearest(graph_features(features, kind), q)
+    return weighted_graph(features, *near, kind)
+
+
+def share_graph(features: Array, n_neighbors: int, near: Array | None = None) -> Graph:
+    """W_P = (A + A') / 2, A having the largest |Z_ij| in each row, row-scaled.
+
+    With the nearest neighbours ``near`` (runs, n, q) an edge counts in full only if one
+    of its ends lists the other there.
+    """
+    xp = array_namespace(features)
+    weights, neighbors = shares(features, n_neighbors)
+    weights = weights / 2
+    if near is not None:
+        are_near = _lists(near, neighbors) | _lists_back(near, neighbors)
+        weights = xp.where(are_near, weights, _FAR * weights)
+    degree = row_sums(neighbors, weights)
+    return Graph(neighbors, weights, degree, xp.zeros_like(degree[:, :1, :]))
 
 
 def followed_graph(
@@ -97,7 +125,8 @@ def followed_graph(
 ) -> tuple[Graph, list[Lists] | None]:
     """``neighbor_graph``, found from the lists of the last iteration.
 
-    On other devices than NumPy's all is searched anew: they are made for that.
+    On other devices than NumPy's all is searched anew: they are made for that. So are
+    self-expressive graphs, whose lists hold inner products and no distances.
 
     Parameters
     ----------
@@ -117,7 +146,7 @@ def followed_graph(
         For the next iteration.
     """
     n = features.shape[1]
-    if n == 1 or not is_numpy_array(features):
+    if n == 1 or kind == "self" or not is_numpy_array(features):
         return neighbor_graph(features, n_neighbors, kind), None
     q = min(n_neighbors, n - 1)
     found: list[tuple[Array, Array]] = []
@@ -129,14 +158,18 @@ def followed_graph(
         found.append((squared, neighbors))
         kept.append(now)
     squared, neighbors = (np.stack(arrays) for arrays in zip(*found, strict=True))
-    return weighted_graph(squared, neighbors, kind), kept
+    return weighted_graph(features, squared, neighbors, kind), kept
 
 
-def weighted_graph(squared: Array, neighbors: Array, kind: str) -> Graph:
+def weighted_graph(
+    features: Array, squared: Array, neighbors: Array, kind: str
+) -> Graph:
     """W_P from the nearest neighbours (runs, n, q) and their squared distances."""
+    if kind == "shared":
+        return share_graph(features, neighbors.shape[-1], neighbors)
     xp = array_namespace(squared)
     bandwidth = xp.mean(squared, axis=(1, 2), keepdims=True)
-    halves = xp.where(_is_mutual(neighbors), 0.5, 1.0)
+    halves = xp.where(_lists_back(neighbors, neighbors), 0.5, 1.0)
     weights = edge_weights(squared, kind, bandwidth)
     weights = xp.astype(halves, weights.dtype) * weights
     return Graph(neighbors, weights, row_sums(neighbors, weights), bandwidth)
@@ -167,14 +200,32 @@ def edge_weights(squared_distances: Array, kind: str, bandwidth: Array) -> Array
     return xp.ones_like(squared_distances)
 
 
-def _is_mutual(neighbors: Array) -> Array:
-    """Which edges i -> j have i among the neighbours of j: (runs, n, q) bool."""
-    xp = array_namespace(neighbors)
-    lists = flat_neighbors(neighbors)
-    n, q = lists.shape
+def shares_in(trained: Array, asked: Array, q: int, kind: str) -> tuple[Array, Array]:
+    """Weights and numbers (runs, m, q) of those that new samples have a share in."""
+    xp = array_namespace(trained)
+    weights, neighbors = shares(trained, q, asked)
+    if kind == "shared":
+        are_near = _lists(nearest(trained, q, asked)[1], neighbors)
+        weights = xp.where(are_near, weights, _FAR * weights)
+    return weights, neighbors
+
+
+def _lists(lists: Array, edges: Array) -> Array:
+    """Which edges i -> j (runs, n, e) have j in the list of i (runs, n, q): bool."""
+    xp = array_namespace(lists)
+    return xp.any(edges[..., :, None] == lists[..., None, :], axis=-1)
+
+
+def _lists_back(lists: Array, edges: Array) -> Array:
+    """Which edges i -> j (runs, n, e) have i in the list of j (runs, n, q): bool."""
+    xp = array_namespace(lists)
+    flat_lists, flat_edges = flat_neighbors(lists), flat_neighbors(edges)
+    n, q = flat_lists.shape
+    e = flat_edges.shape[1]
     owners = xp.arange(n, dtype=lists.dtype, device=device(lists))[:, None, None]
     parts = []
-    for some in slices(n, _BLOCK_ENTRIES // q**2):
-        theirs = xp.take(lists, lists[some, :].reshape(-1), axis=0).reshape(-1, q, q)
+    for some in slices(n, _BLOCK_ENTRIES // (e * q)):
+        ends = flat_edges[some, :].reshape(-1)
+        theirs = xp.take(flat_lists, ends, axis=0).reshape(-1, e, q)
         parts.append(xp.any(theirs == owners[some], axis=-1))
-    return xp.concat(parts, axis=0).reshape(neighbors.shape)
+    return xp.concat(parts, axis=0).reshape(edges.shape)

@@ -93,15 +93,27 @@ def first_adjacency(
     than a cluster, which would become one; None if there still are more than clusters.
     """
     for doublings in range(4):
-        n_neighbors = settings.n_neighbors * 2**doublings
-        weights = sum(
-            view.with_neighbors(n_neighbors, settings).graph.adjacency for view in views
-        )
-        n_pieces, piece = connected_components(weights, directed=False)
-        smallest = np.bincount(piece).min()
-        if n_pieces <= k and smallest * k >= _SLIVER * len(piece):
+        weights = joint_adjacency(views, settings.n_neighbors * 2**doublings, settings)
+        if holds_together(weights, k):
             return weights
+    n_pieces, _ = connected_components(weights, directed=False)
     return weights if n_pieces <= k else None
+
+
+def joint_adjacency(
+    views: tuple[View, View], n_neighbors: int, settings: Settings
+) -> csr_array:
+    """W_P + W_Q of views with as many neighbours."""
+    return sum(
+        view.with_neighbors(n_neighbors, settings).graph.adjacency for view in views
+    )
+
+
+def holds_together(weights: csr_array, k: int) -> bool:
+    """Whether no piece must be cut off, or is much smaller than one of k clusters."""
+    n_pieces, piece = connected_components(weights, directed=False)
+    smallest = np.bincount(piece).min()
+    return bool(n_pieces <= k and smallest * k >= _SLIVER * len(piece))
 
 
 def first_views(
@@ -150,15 +162,24 @@ def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:
     return vectors / positive_or_one(norms)
 
 
+def spectral_labels(
+    weights: csr_array, k: int, seed: int, n_init: int = 10
+) -> np.ndarray:
+    """K-means labels of the spectral embedding."""
+    return _kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
+
+
 def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndarray:
     try:
-        return eigsh(operator, k=count, which="LA", v0=guess, tol=1e-6)[1]
+        return eigsh(operator, k=count, which="LA", v0=guess, tol=1e-10)[1]
     except ArpackNoConvergence as stopped:  # a start need not be exact
         return stopped.eigenvectors
 
 
-def _kmeans_labels(points: np.ndarray, k: int, seed: int) -> np.ndarray:
+def _kmeans_labels(
+    points: np.ndarray, k: int, seed: int, n_init: int = 10
+) -> np.ndarray:
     with warnings.catch_warnings():
         # Fewer distinct points than clusters is no fault of a start.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return k_means(points, k, n_init=10, random_state=seed)[1]
+        return k_means(points, k, n_init=n_init, random_state=seed)[1]

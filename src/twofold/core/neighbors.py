@@ -1,6 +1,7 @@
 """Exact nearest neighbours: a filter in single precision, then exact distances."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -31,6 +32,13 @@ _BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
 
 _FEWEST_ROWS = {"cache": 128, "pairs": 1}
 """Of a block, or products with it would be slow."""
+
+
+Found = tuple[Array, Array, Array]
+"""Candidates (runs, m, count), how near they are, and how near others at most.
+
+The last is of shape (runs, m).
+"""
 
 
 @dataclass(frozen=True)
@@ -90,17 +98,80 @@ def nearest(
         own = xp.arange(n, device=device(points))
     else:
         asked = queries - xp.mean(features, axis=1, keepdims=True)
-    possible = n if own is None else n - 1
-    for spare in _SPARES:
-        count = min(n_neighbors + spare, possible)
+
+    def find(count: int, first: bool) -> Found:
         # What the filter cannot tell apart is looked at in full precision.
-        filtered = n > _SHORT_ROW and spare == _SPARES[0]
+        filtered = first and n > _SHORT_ROW
         found = rank(points, asked, own, count, filtered=filtered)
         exact = _exact_squares(points, asked, found) if filtered else found.squared
-        order = xp.argsort(exact, axis=-1)
-        nearest_first = gather(exact, order), gather(found.neighbors, order)
+        return found.neighbors, exact, found.beyond
+
+    possible = n if own is None else n - 1
+    return _all_ties_seen(find, n_neighbors, possible, rounding)
+
+
+def largest_products(
+    points: Array, n_neighbors: int, queries: Array | None = None
+) -> tuple[Array, Array]:
+    """The largest absolute inner products with other points, in every run.
+
+    Of equal ones, but for rounding, the first are listed, as by ``nearest``.
+
+    Parameters
+    ----------
+    points, n_neighbors, queries
+        As for ``nearest``.
+
+    Returns
+    -------
+    products : array of shape (runs, m, n_neighbors)
+        The largest first.
+    neighbors : integer array of shape (runs, m, n_neighbors)
+    """
+    xp = array_namespace(points)
+    runs, n, _ = points.shape
+    asked = points if queries is None else queries
+    own = None if queries is not None else xp.arange(n, device=device(points))
+    # Twice what those of a row can be: what they lack is a distance as well as any.
+    lengths = xp.sqrt(positive_or_one(squared_norms(asked)))[..., None]
+    most = 2 * lengths * _longest(points)
+    rounding = 100 * xp.finfo(points.dtype).eps * most
+
+    def find(count: int, first: bool) -> Found:
+        parts = []
+        for part in _blocks(points, asked.shape[1], runs * n):
+            products = asked[:, part, :] @ xp.matrix_transpose(points)
+            itself = None if own is None else own[part]
+            parts.append(
+                _candidates(most[:, part, :] - xp.abs(products), itself, count)
+            )
+        return _joined(parts)
+
+    possible = n if own is None else n - 1
+    lacking, neighbors = _all_ties_seen(find, n_neighbors, possible, rounding)
+    found = most - lacking
+    return xp.where(found > rounding, found, xp.zeros_like(found)), neighbors
+
+
+def _all_ties_seen(
+    find: Callable[[int, bool], Found],
+    n_neighbors: int,
+    possible: int,
+    rounding: Array,
+) -> tuple[Array, Array]:
+    """Neighbours (runs, m, n_neighbors) and how near, found with more and more spares.
+
+    ``find`` takes how many candidates there are to be, and whether it is the first
+    time.
+    """
+    xp = array_namespace(rounding)
+    for spare in _SPARES:
+        count = min(n_neighbors + spare, possible)
+        candidates, near, beyond = find(count, spare == _SPARES[0])
+        order = xp.argsort(near, axis=-1)
+        nearest_first = gather(near, order), gather(candidates, order)
         squared, neighbors, end = choose(*nearest_first, n_neighbors, rounding)
-        if count == possible or xp.all(found.beyond > end + 2 * rounding[..., 0]):
+        if count == possible or xp.all(beyond > end + 2 * rounding[..., 0]):
             break
     return squared, neighbors
 
@@ -127,7 +198,7 @@ def choose(
     squared, neighbors : arrays of shape (runs, m, count)
         Nearest first.
     n_neighbors : int
-    rounding : array of shape (runs, 1, 1)
+    rounding : array of shape (runs, 1, 1) or (runs, m, 1)
 
     Returns
     -------
@@ -184,16 +255,13 @@ def rank(
     coarse_asked = xp.concat([coarse_asked, xp.ones_like(own_squares)], axis=-1)
     found = [
         _candidates(
-            coarse,
-            coarse_asked[:, part, :],
+            coarse_asked[:, part, :] @ xp.matrix_transpose(coarse),
             None if own is None else own[part],
             count,
         )
         for part in _blocks(points, asked.shape[1], points.shape[0] * points.shape[1])
     ]
-    neighbors, values, beyond = (
-        xp.concat(parts, axis=1) for parts in zip(*found, strict=True)
-    )
+    neighbors, values, beyond = _joined(found)
     margin = scale**2 * (3 * points.shape[-1] + 16) * float(xp.finfo(dtype).eps)
     squared, least = (
         scale**2 * xp.astype(xp.clip(v + own_squares, min=0.0), points.dtype)
@@ -201,6 +269,15 @@ def rank(
     )
     beyond = xp.clip(least - margin, min=0.0)[..., 0]
     return Ranked(neighbors, squared, beyond, margin)
+
+
+def _joined(parts: list[Found]) -> Found:
+    """What was found for blocks of queries, for all of them."""
+    xp = array_namespace(parts[0][0])
+    neighbors, values, beyond = (
+        xp.concat(arrays, axis=1) for arrays in zip(*parts, strict=True)
+    )
+    return neighbors, values, beyond
 
 
 def _longest(*points: Array) -> Array:
@@ -217,18 +294,14 @@ def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slic
     return slices(m, max(_FEWEST_ROWS[kind], entries // width))
 
 
-def _candidates(
-    points: Array, asked: Array, own: Array | None, count: int
-) -> tuple[Array, Array, Array]:
+def _candidates(squares: Array, own: Array | None, count: int) -> Found:
     """Who is nearest (runs, b, count), how near, and how near at most others are.
 
-    The products of ``asked`` and ``points``, as ``rank`` prepares them, are squared
-    distances less the square of the one that asks.
+    Of each row of ``squares`` (runs, b, n), or of what else grows with the distance,
+    the entry at ``own`` (b,) is left out.
     """
-    xp = array_namespace(points)
-    runs, b, _ = asked.shape
-    n = points.shape[1]
-    squares = asked @ xp.matrix_transpose(points)
+    xp = array_namespace(squares)
+    runs, b, n = squares.shape
     if own is not None:
         squares[:, xp.arange(b, device=device(own)), own] = xp.inf
     squares = squares.reshape(runs * b, n)

@@ -6,7 +6,7 @@ from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, positive_or_one, slices
 from twofold.core.grams import both_ways, project
-from twofold.core.graph import edge_weights, graph_features
+from twofold.core.graph import SHARES, edge_weights, graph_features, shares_in
 from twofold.core.neighbors import nearest
 from twofold.core.state import Settings, State
 
@@ -47,7 +47,7 @@ class FittedModel:
         V of the training samples, before Eq. (adjust).
     graph_weight : float
         lambda_2.
-    graph : {"heat", "binary", "cosine"}
+    graph : {"shared", "heat", "binary", "cosine", "self"}
     n_neighbors : int
     """
 
@@ -96,48 +96,71 @@ def project_both(samples: Array, projections: tuple[Array, Array]) -> tuple[Arra
     )
 
 
-def attraction(
-    fitted: FittedModel, side: FittedSide, features: Array
-) -> tuple[Array, Array]:
-    """sum_l w_l v_l and sum_l w_l over the nearest training samples of new ones.
+@dataclass(frozen=True)
+class Edges:
+    """The training samples that new ones are joined to on one side.
 
-    Parameters
+    Attributes
     ----------
-    fitted : FittedModel
-    side : FittedSide
-        The one of its sides that is meant.
-    features : array of shape (m, d)
-        Projected new samples.
-
-    Returns
-    -------
-    pull : array of shape (m, k)
-    degree : array of shape (m, 1)
+    weights : array of shape (m, q)
+    neighbors : integer array of shape (m, q)
     """
-    xp = array_namespace(features)
-    kind, coefficients = fitted.graph, fitted.coefficients
-    trained = graph_features(side.features, kind)[None, ...]
-    asked = graph_features(features, kind)[None, ...]
+
+    weights: Array
+    neighbors: Array
+
+    def sums(self, rows: Array) -> Array:
+        """sum_l w_l rows_l over the neighbours l of each new sample: (m, ...)."""
+        xp = array_namespace(rows)
+        taken = xp.take(rows, self.neighbors.reshape(-1), axis=0)
+        taken = taken.reshape(*self.neighbors.shape, rows.shape[1])
+        return xp.sum(self.weights[..., None] * taken, axis=1)
+
+    @property
+    def degree(self) -> Array:
+        """sum_l w_l: (m, 1)."""
+        return array_namespace(self.weights).sum(self.weights, axis=1, keepdims=True)
+
+
+def edges_to(fitted: FittedModel, side: FittedSide, features: Array) -> Edges:
+    """The edges of projected new samples (m, d) to the training samples of a side."""
+    kind, trained = fitted.graph, side.features[None, ...]
+    asked = features[None, ...]
     q = min(fitted.n_neighbors, trained.shape[1])
-    squared, neighbors = nearest(trained, q, asked)
-    weights = edge_weights(squared[0, ...], kind, side.bandwidth)[..., None]
-    flat = xp.take(coefficients, neighbors.reshape(-1), axis=0)
-    near = flat.reshape(-1, q, coefficients.shape[1])
-    return xp.sum(weights * near, axis=1), xp.sum(weights, axis=1)
+    if kind in SHARES:
+        weights, neighbors = shares_in(trained, asked, q, kind)
+    else:
+        points = graph_features(trained, kind), graph_features(asked, kind)
+        squared, neighbors = nearest(points[0], q, points[1])
+        weights = edge_weights(squared, kind, side.bandwidth)
+    return Edges(weights[0, ...], neighbors[0, ...])
 
 
-def place(projected: tuple[Array, ...], fitted: FittedModel) -> Array:
+def all_edges(projected: tuple[Array, ...], fitted: FittedModel) -> tuple[Edges, ...]:
+    """``edges_to`` of the new samples as each of the fitted sides sees them."""
+    return tuple(
+        edges_to(fitted, side, features)
+        for features, side in zip(projected, fitted.sides, strict=True)
+    )
+
+
+def place(
+    projected: tuple[Array, ...], edges: tuple[Edges, ...], fitted: FittedModel
+) -> Array:
     """The best coefficients v >= 0 of each new sample, all else being fixed.
 
     They minimise F of Eq. (sub_v) in the rows of the new samples alone,
     sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
-    where l runs over the nearest training samples. A training sample is its own
-    nearest one, so that it is also drawn to the coefficients that it had in the fit.
+    where l runs over the training samples that it is joined to. A training sample is
+    its own nearest one, so that it is also drawn to the coefficients that it had in the
+    fit.
 
     Parameters
     ----------
     projected : tuple of arrays of shape (m, d)
         The new samples as each of the fitted sides sees them.
+    edges : tuple of Edges
+        Theirs, as from ``all_edges``.
     fitted : FittedModel
 
     Returns
@@ -147,11 +170,11 @@ def place(projected: tuple[Array, ...], fitted: FittedModel) -> Array:
     """
     weight = fitted.graph_weight
     inner, linear, degree, pulled = 0.0, 0.0, 0.0, 0.0
-    for x, side in zip(projected, fitted.sides, strict=True):
-        pull, edges = attraction(fitted, side, x)
+    for x, joined, side in zip(projected, edges, fitted.sides, strict=True):
+        pull = joined.sums(fitted.coefficients)
         inner = inner + side.centroid_features @ side.centroid_features.T
         linear = linear + x @ side.centroid_features.T + weight * pull
-        degree, pulled = degree + edges, pulled + pull
+        degree, pulled = degree + joined.degree, pulled + pull
     start = pulled / positive_or_one(degree)
     return nonnegative_quadratic(inner, linear, weight * degree, start)
 

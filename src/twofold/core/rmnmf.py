@@ -21,7 +21,7 @@ import numpy as np
 from twofold.core.arrays import positive_or_one
 from twofold.core.graph import Graph
 from twofold.core.objective import smoothness
-from twofold.core.placement import FittedModel, attraction
+from twofold.core.placement import FittedModel, edges_to
 from twofold.core.run import Run
 from twofold.core.solver import Progress
 
@@ -219,7 +219,8 @@ def place_rows(samples: np.ndarray, fitted: FittedModel) -> np.ndarray:
         With one entry other than zero in a row, or none.
     """
     side, weight = fitted.sides[0], fitted.graph_weight
-    pull, degree = attraction(fitted, side, samples)
+    edges = edges_to(fitted, side, samples)
+    pull, degree = edges.sums(fitted.coefficients), edges.degree
     U = side.centroid_features
     inner, square = samples @ U.T, row_norms(U) ** 2
     energy = row_norms(samples)[:, None] ** 2

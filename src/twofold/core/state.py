@@ -9,6 +9,7 @@ when the fit is over.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, map_arrays, moved
 from twofold.core.certified import Followed
@@ -28,7 +29,7 @@ class Settings:
     n_directions : (int, int)
         r of the left and of the right side.
     n_neighbors : int
-    graph : {"heat", "binary", "cosine"}
+    graph : {"shared", "heat", "binary", "cosine", "self"}
     neighbors : {"exact", "approximate"}
     max_iter : int
         t_max.
@@ -81,6 +82,11 @@ class State(Factors):
 
     left: SideState
     right: SideState
+
+    @property
+    def adjacency(self) -> csr_array:
+        """W_P + W_Q, of all runs one after another on the diagonal."""
+        return self.left.graph.adjacency + self.right.graph.adjacency
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sklearn.base import _fit_context
 from twofold.core.arrays import Array
 from twofold.core.factorize import GNMF as GNMF_STEPS
 from twofold.core.initial import FLOOR
-from twofold.core.placement import place
+from twofold.core.placement import all_edges, place
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition._factorization import GraphFactorization
 from twofold.decomposition._incomplete import IncompleteFactorization
@@ -179,7 +179,8 @@ class GNMF(IncompleteFactorization, GraphFactorization):
         return np.maximum(super()._completed(samples, missing), 0)
 
     def _place(self, samples: np.ndarray) -> np.ndarray:
-        return place((samples,), self._fitted) * self._lengths
+        edges = all_edges((samples,), self._fitted)
+        return place((samples,), edges, self._fitted) * self._lengths
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from twofold.report._check import check_summary
 from twofold.report._duplicates import near_duplicates
 from twofold.report._page import render
+from twofold.report._search import UNSURE
 from twofold.report._summary import summarize
 
-__all__ = ["check_summary", "near_duplicates", "render", "summarize"]
+__all__ = ["UNSURE", "check_summary", "near_duplicates", "render", "summarize"]

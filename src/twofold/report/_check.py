@@ -1,6 +1,7 @@
 """Whether a dict is a summary: a file may hold anything."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from twofold.report._pictures import names_image
@@ -32,6 +33,26 @@ _MISSING = {
     "least": _NUMBER,
     "most": _NUMBER,
     "pairs": [_PAIR],
+}
+_TRIAL = {
+    "graph": str,
+    "n_directions": (int, None),
+    "energy_weight": _NUMBER,
+    "score": (_NUMBER, None),
+}
+_NUMBERS = {
+    "numbers": [int],
+    "scores": [_NUMBER],
+    "chosen": int,
+    "confidence": _NUMBER,
+    "likely": [int],
+}
+_SEARCH = {
+    "tried": int,
+    "looks": [_TRIAL],
+    "fits": [_TRIAL],
+    "out_of_time": bool,
+    "numbers": (_NUMBERS, None),
 }
 _SCORES = dict.fromkeys(("accuracy", "nmi", "purity", "ari"), _NUMBER)
 _CONFUSION = {"classes": [str], "clusters": [int], "counts": [[int]]}
@@ -71,6 +92,7 @@ _SCHEMA = {
     "duplicate_groups": int,
     "duplicate_images": int,
     "missing": (_MISSING, None),
+    "search": (_SEARCH, None),
     "convergence": {"objective": [_NUMBER], "max_iter": int},
     "projections": {"mean": _PICTURE, "views": [_VIEW]},
     "scores": ({"values": _SCORES, "confusion": (_CONFUSION, None)}, None),
@@ -89,11 +111,13 @@ def check_summary(summary: Any) -> None:
             f"it is of version {summary.get('version')!r}, and this twofold reads "
             f"version {VERSION}"
         )
-    # Only reports of images with missing pixels have a word on them.
-    _check({"missing": None} | summary, _SCHEMA, "the report")
+    # Only reports of images with missing pixels have a word on them, or of a search.
+    _check({"missing": None, "search": None} | summary, _SCHEMA, "the report")
     _check_places(summary)
     _check_thumbnails(summary)
     _check_tables(summary)
+    if summary.get("search"):
+        _check_numbers(summary["search"]["numbers"])
 
 
 def _check(value: Any, wanted: Any, where: str) -> None:
@@ -122,7 +146,7 @@ def _is_a(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict | list):
         return False
     if isinstance(value, bool) or not isinstance(value, wanted):
-        return False
+        return isinstance(value, bool) and wanted is bool
     if isinstance(value, str):
         return _is_text(value)
     if isinstance(value, float):
@@ -181,3 +205,17 @@ def _check_tables(summary: dict[str, Any]) -> None:
         or not all(count >= 0 for row in table["counts"] for count in row)
     ):
         raise ValueError("its confusion table is not one count for each pair")
+
+
+def _check_numbers(found: dict[str, Any] | None) -> None:
+    """Numbers of clusters: they rise, and the chosen and likely ones are among them."""
+    if found is None:
+        return
+    numbers, likely = found["numbers"], found["likely"]
+    rising = all(one < other for one, other in pairwise(numbers))
+    if not numbers or not rising or len(numbers) != len(found["scores"]):
+        raise ValueError("its numbers of clusters do not rise, each with a score")
+    if len(likely) != 2 or likely != sorted(likely):
+        raise ValueError("its likely numbers of clusters are no range")
+    if not {found["chosen"], *likely} <= set(numbers):
+        raise ValueError("its choice of a number of clusters is none of those tried")

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from twofold.report._chart import line_chart
 from twofold.report._check import check_summary
+from twofold.report._search import UNSURE, number_chart
 
 Summary = dict[str, Any]
 
@@ -36,6 +37,7 @@ def render(summary: Summary) -> str:
 
 
 def _filled(summary: Summary) -> str:
+    numbers = (summary.get("search") or {}).get("numbers")
     style, script = (_part(name) for name in ("report.css", "report.js"))
     return (
         _environment()
@@ -48,6 +50,8 @@ def _filled(summary: Summary) -> str:
             zoom=max(1, round(_SHOWN_WIDTH / summary["sheets"]["side"])),
             skipped=_by_reason(summary["skipped"]),
             curve=line_chart(summary["convergence"]["objective"]),
+            number_curve=numbers and number_chart(numbers),
+            unsure=bool(numbers and numbers["confidence"] < UNSURE),
         )
     )
 

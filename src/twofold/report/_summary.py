@@ -9,6 +9,7 @@ from urllib.parse import quote
 import numpy as np
 
 import twofold
+from twofold.auto import AutoTSNMF
 from twofold.collection import THUMBNAIL, Collection
 from twofold.core.arrays import to_numpy
 from twofold.metrics import score_all
@@ -24,6 +25,7 @@ from twofold.report._pictures import (
 )
 from twofold.report._projections import projections
 from twofold.report._scores import confusion
+from twofold.report._search import search_facts
 from twofold.report._sheets import sheets
 from twofold.results import Assignments, typical_orders
 from twofold.tsnmf import TSNMF
@@ -48,6 +50,7 @@ def summarize(
     typical: np.ndarray,
     duplicates: list[list[int]],
     folder: Path,
+    search: AutoTSNMF | None = None,
 ) -> Summary:
     """All that a report shows.
 
@@ -65,12 +68,14 @@ def summarize(
         The groups of ``near_duplicates``.
     folder : Path
         Where the report will be: links to the image files start there.
+    search : AutoTSNMF or None, default=None
+        What has found the model.
 
     Returns
     -------
     dict of str to JSON-able values
         Images are named by their place in ``items``, where only shown ones are.
-        There is a ``missing`` only where something was.
+        There is a ``missing`` only where something was, and a ``search`` after one.
     """
     n = len(found.clusters)
     unusual = _outliers(typical)
@@ -106,7 +111,8 @@ def summarize(
         "projections": projections(collection.images, model),
         "scores": _scores(collection, found),
     }
-    return summary | ({"missing": missing} if missing else {})
+    summary |= {"missing": missing} if missing else {}
+    return summary | ({"search": search_facts(search)} if search else {})
 
 
 def _outliers(typical: np.ndarray) -> np.ndarray:

@@ -1,0 +1,385 @@
+"""AutoTSNMF: what it chooses, what it costs, and what it says of it."""
+
+import numpy as np
+import problems
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import twofold._looks
+from twofold import TSNMF, AutoTSNMF
+from twofold._cluster_numbers import curve_of, read_cluster_numbers
+from twofold._looks import Look, Observer, Setting, by_score, score, visibility
+from twofold._problem import read_problem
+from twofold._progress import each_trial
+from twofold.core.graph import neighbor_graph
+from twofold.core.modularity import modularity
+from twofold.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def images():
+    return problems.images()
+
+
+@pytest.fixture(scope="module")
+def auto(images):
+    return AutoTSNMF(3, random_state=0).fit(images)
+
+
+def planted(sizes, seed=0):
+    """Well-separated groups of images of 8 x 8, so many of each."""
+    rng = np.random.default_rng(seed)
+    target = np.repeat(np.arange(len(sizes)), sizes)
+    means = rng.normal(size=(len(sizes), 8, 8))
+    return means[target] + 0.2 * rng.normal(size=(len(target), 8, 8)), target
+
+
+# What is chosen
+
+
+def test_the_clusters_are_found(auto):
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+    assert auto.n_clusters_ == 3
+    assert auto.cluster_numbers_ is None
+    assert 0 < auto.best_score_ < 1
+
+
+def test_subspaces_are_told_apart_where_nearness_is_not_enough():
+    rng = np.random.default_rng(0)
+    bases, target = rng.normal(size=(4, 8, 64)), np.repeat(np.arange(4), 30)
+    rows = [rng.normal(size=(30, 8)) @ basis for basis in bases]
+    images = np.concatenate(rows).reshape(-1, 8, 8)
+    near = TSNMF(4, graph="heat", random_state=0).fit(images)
+    auto = AutoTSNMF(4, random_state=0).fit(images)
+    assert clustering_accuracy(target, near.labels_) < 0.9
+    assert clustering_accuracy(target, auto.labels_) == 1
+
+
+def test_the_chosen_model_is_the_one_that_its_parameters_give(auto, images):
+    again = clone(auto.best_estimator_).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    np.testing.assert_array_equal(again.components_, auto.best_estimator_.components_)
+
+
+def test_it_answers_as_the_chosen_model_does(auto, images):
+    model, new = auto.best_estimator_, problems.images(seed=5)
+    np.testing.assert_array_equal(auto.predict(new), model.predict(new))
+    np.testing.assert_array_equal(auto.transform(new), model.transform(new))
+    coefficients = auto.transform(images)
+    np.testing.assert_array_equal(
+        auto.inverse_transform(coefficients), model.inverse_transform(coefficients)
+    )
+
+
+def test_the_order_and_the_unit_of_the_samples_do_not_matter(auto, images):
+    order = np.random.default_rng(3).permutation(len(images))
+    other = AutoTSNMF(3, random_state=0).fit(7 * images[order])
+    assert other.best_estimator_.get_params() == auto.best_estimator_.get_params()
+    np.testing.assert_array_equal(other.labels_, auto.labels_[order])
+
+
+def test_the_parameters_of_the_estimator_are_kept(images):
+    base = TSNMF(tol=0, max_iter=7, n_neighbors=4, scale="global")
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=7"):
+        auto = AutoTSNMF(3, estimator=base, random_state=0).fit(images)
+    model = auto.best_estimator_
+    assert (model.tol, model.max_iter, model.scale) == (0, 7, "global")
+    assert set(auto.search_results_["n_neighbors"]) == {4}
+    assert base.get_params() == TSNMF(**base.get_params()).get_params()
+
+
+def test_missing_entries_are_filled(images):
+    holes = problems.pierced(images, problems.holes(images.shape, 0.1))
+    base = TSNMF(missing_values=np.nan)
+    auto = AutoTSNMF(3, estimator=base, random_state=0).fit(holes)
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+    masked = AutoTSNMF(3, random_state=0).fit(images, mask=np.isnan(holes))
+    np.testing.assert_array_equal(masked.labels_, auto.labels_)
+
+
+def test_tensors_are_searched_where_they_lie(auto, images):
+    torch = pytest.importorskip("torch")
+    found = AutoTSNMF(3, random_state=0).fit(torch.tensor(images))
+    assert isinstance(found.labels_, torch.Tensor)
+    assert clustering_accuracy(auto.labels_, found.labels_.numpy()) == 1
+
+
+def test_small_vectors_are_joined_to_their_nearest_neighbours_alone():
+    rows = np.concatenate(
+        [problems.positive((40, 4)) + 3 * np.eye(4)[j] for j in (0, 2)]
+    )
+    auto = AutoTSNMF(2, random_state=0).fit(rows)
+    assert set(auto.search_results_["graph"]) == {"heat"}
+    assert clustering_accuracy(np.repeat([0, 1], 40), auto.labels_) == 1
+
+
+def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
+    monkeypatch.setattr(twofold._looks, "MOST_SAMPLES", 40)
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    look = observer.look(Setting("heat", 3, 2, 1.0), 3)
+    assert look.labels.shape == (40,)
+    assert len(np.unique(observer.some)) == 40
+    auto = AutoTSNMF(3, random_state=0).fit(images)
+    assert auto.labels_.shape == (60,)
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+
+
+def test_scikit_learns_own_checks_pass():
+    results = check_estimator(AutoTSNMF(3, random_state=0), on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) > 40
+
+
+# The score
+
+
+@pytest.fixture(scope="module")
+def looks(images):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    settings = [
+        Setting(graph, 5, r, 1.0) for r in (2, 3, 4) for graph in ("heat", "shared")
+    ]
+    return observer.look_at_all(settings, 3)
+
+
+def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(looks):
+    labels = np.random.default_rng(0).integers(3, size=60)
+    own: dict[str, list[float]] = {"heat": [], "shared": []}
+    for look in looks:
+        excess = modularity(look.weights, labels) - look.chance
+        own[look.setting.graph].append(excess)
+    best = {kind: (sum(each) - min(each)) / 2 for kind, each in own.items()}
+    assert [len(each) for each in own.values()] == [3, 3]
+    assert visibility(labels, looks) == pytest.approx(best)
+    assert score(labels, looks) == pytest.approx(np.mean(list(best.values())))
+
+
+def test_a_look_is_at_the_graphs_of_the_first_directions(images):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    look = observer.look(Setting("heat", 4, 7, 1.0), 3)
+    # All directions are kept, so that the projections change no distance.
+    samples = problem.samples[:, 0]
+    W = sum(
+        neighbor_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
+        for view in (samples, samples.swapaxes(1, 2))
+    )
+    np.testing.assert_allclose(look.weights.toarray(), W, atol=1e-12)
+
+
+def test_the_best_look_is_the_first(looks):
+    scores = [score(look.labels, looks) for look in by_score(looks)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_table_has_a_row_for_each_look_and_fit(auto):
+    table = auto.search_results_
+    assert len({len(column) for column in table.values()}) == 1
+    assert table["stage"].count("fit") == 1
+    kinds = [table[f"{kind}_visibility"] for kind in ("heat", "self", "shared")]
+    np.testing.assert_allclose(table["score"], np.mean(kinds, axis=0))
+    assert table["score"][table["stage"].index("fit")] == auto.best_score_
+    scores = [
+        s for s, t in zip(table["score"], table["stage"], strict=True) if t == "look"
+    ]
+    best = table["stage"].index("look") + int(np.argmax(scores))
+    fit = table["stage"].index("fit")
+    for name in ("graph", "n_neighbors", "n_directions", "energy_weight"):
+        assert table[name][fit] == table[name][best]
+
+
+def test_weights_and_starts_are_tried_in_fits(images):
+    auto = AutoTSNMF(3, graph_weights=(1.0, 0.1, 10.0), n_starts=2, random_state=0).fit(
+        images
+    )
+    table = auto.search_results_
+    fits = [i for i, stage in enumerate(table["stage"]) if stage == "fit"]
+    assert [table["graph_weight"][i] for i in fits] == [1.0, 0.1, 10.0] * 2
+    assert len({table["seed"][i] for i in fits}) == 2
+    assert auto.best_score_ == max(table["score"][i] for i in fits)
+    assert len(table["stage"]) - len(fits) == 2 * (10 - 6)
+
+
+# What it costs
+
+
+@pytest.mark.parametrize(("budget", "looks"), [(1, 1), (2, 2), (4, 6), (100, 18)])
+def test_no_more_is_done_than_the_budget_allows(images, budget, looks):
+    done = []
+    with each_trial(lambda stage, count, total: done.append((stage, count, total))):
+        AutoTSNMF(3, max_fits=budget, n_directions=(2, 3), random_state=0).fit(images)
+    assert done[-1] == ("fitting", 1, 1)
+    assert [stage for stage, *_ in done].count("looking") <= looks
+    assert done[0] == ("looking", 1, looks)
+
+
+def test_without_any_time_there_is_one_look_and_one_fit(images):
+    auto = AutoTSNMF(3, max_time=0, n_starts=3, random_state=0).fit(images)
+    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.out_of_time_
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+
+
+def test_enough_time_is_no_lack_of_it(auto, images):
+    timed = AutoTSNMF(3, max_time=1e6, random_state=0).fit(images)
+    assert not timed.out_of_time_
+    np.testing.assert_array_equal(timed.labels_, auto.labels_)
+
+
+def test_hopeless_energy_weights_are_not_tried_with_more_directions(
+    images, monkeypatch
+):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    monkeypatch.setattr(
+        twofold._looks,
+        "score",
+        lambda labels, looks: 0.1 if labels is poor[0].labels else 1.0,
+    )
+    settings = [Setting("heat", 3, r, weight) for r in (2, 3) for weight in (0.1, 1.0)]
+    poor = [observer.look(settings[0], 3)]
+    tried = [look.setting for look in observer.look_at_all(settings, 3)]
+    assert tried == [settings[0], settings[1], settings[3]]
+
+
+def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
+    folder = tmp_path / "new" / "looks"
+    first = AutoTSNMF(3, cache=folder, max_time=0, random_state=0).fit(images)
+    assert first.out_of_time_
+    AutoTSNMF(3, cache=folder, random_state=0).fit(images)
+
+    def never(*_, **__):
+        raise AssertionError("a look was made again")
+
+    monkeypatch.setattr(twofold._looks, "graph_clusters", never)
+    again = AutoTSNMF(3, cache=folder, random_state=0).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    assert again.search_results_["score"] == auto.search_results_["score"]
+    for others in ({"random_state": 1}, {"n_clusters": 4}):
+        with pytest.raises(AssertionError, match="made again"):
+            clone(again).set_params(**others).fit(images)
+    with pytest.raises(AssertionError, match="made again"):
+        clone(again).fit(images + 0.1)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"x" * 1000])
+def test_damaged_files_are_made_again(auto, images, tmp_path, content):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        path.write_bytes(content)
+    again = clone(search).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    assert all(path.read_bytes() != content for path in tmp_path.iterdir())
+
+
+def test_objects_in_a_file_are_not_unpickled(auto, images, tmp_path):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        np.savez(path, labels=np.array([{}], dtype=object))
+    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
+
+
+# The number of clusters
+
+
+@pytest.mark.parametrize("numbers", [None, range(2, 10), [9, 4, 5, 6, 2]])
+def test_the_planted_number_is_found(numbers):
+    images, target = planted([14, 20, 17, 25, 16])
+    auto = AutoTSNMF(numbers, random_state=0).fit(images)
+    curve = auto.cluster_numbers_
+    assert auto.n_clusters_ == curve.chosen == 5
+    assert clustering_accuracy(target, auto.labels_) == 1
+    assert curve.confidence > 0.9
+    assert curve.likely == (5, 5)
+    assert curve.numbers == sorted(set(curve.numbers))
+    assert max(curve.scores) == curve.scores[curve.numbers.index(5)]
+
+
+def test_noise_has_no_number_to_be_sure_of():
+    noise = np.random.default_rng(0).normal(size=(80, 8, 8))
+    auto = AutoTSNMF(None, random_state=0).fit(noise)
+    low, high = auto.cluster_numbers_.likely
+    assert auto.cluster_numbers_.confidence < 0.9
+    assert high - low >= 3
+
+
+def test_a_curve_of_one_number_is_sure_of_it(looks):
+    curve = curve_of({3: looks, 4: []}, 0)
+    assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30, 1000])
+def test_numbers_to_try_where_none_is_given(n):
+    numbers = read_cluster_numbers(None, n)
+    assert numbers[0] == 2
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == max(2, min(60, n // 4))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (0, "n_clusters must be a positive integer, a range"),
+        (True, "n_clusters must be"),
+        ([3, 0], r"n_clusters must be .* got \[3, 0\]"),
+        ([], "n_clusters must be"),
+        (range(5, 2), "n_clusters must be"),
+        (61, "n_clusters=61 must be at most the number of samples"),
+    ],
+)
+def test_other_numbers_are_refused(images, wanted, message):
+    with pytest.raises(ValueError, match=message):
+        AutoTSNMF(wanted).fit(images)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"graphs": ("heat", "cold")}, "graphs must be some of"),
+        ({"graphs": ()}, "graphs must be some of"),
+        ({"n_directions": ()}, "n_directions must be positive integers"),
+        ({"n_directions": (2, 0)}, r"n_directions must be .* got \(2, 0\)"),
+        ({"energy_weights": ()}, "energy_weights must be"),
+        ({"energy_weights": (1.0, -1.0)}, "'energy_weight' parameter of TSNMF"),
+        ({"graph_weights": (np.inf,)}, "graph_weight"),
+        ({"max_fits": 0}, "'max_fits' parameter of AutoTSNMF"),
+        ({"max_time": -1}, "'max_time' parameter of AutoTSNMF"),
+        ({"estimator": TSNMF(tol=-1)}, "'tol' parameter of TSNMF"),
+        ({"estimator": "TSNMF"}, "'estimator' parameter of AutoTSNMF"),
+    ],
+)
+def test_other_parameters_are_refused(images, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        AutoTSNMF(3, **parameters).fit(images)
+
+
+# Pictures
+
+
+def test_the_plot_has_a_cell_for_each_look_and_a_curve():
+    pytest.importorskip("matplotlib").use("agg")
+    images, _ = planted([14, 20, 17])
+    auto = AutoTSNMF(range(2, 6), random_state=0).fit(images)
+    grid, curve = auto.plot()
+    written = [float(t.get_text()) for t in grid.texts if t.get_text() != "not tried"]
+    table = auto.search_results_
+    scores = [
+        s
+        for s, stage, k in zip(
+            table["score"], table["stage"], table["n_clusters"], strict=True
+        )
+        if stage == "look" and k == 3
+    ]
+    np.testing.assert_allclose(sorted(written), sorted(scores), atol=5e-4)
+    np.testing.assert_array_equal(curve.lines[0].get_xdata(), [2, 3, 4, 5])
+    with pytest.raises(ValueError, match="axes must be 2, got 1"):
+        auto.plot(grid)
+
+
+def test_a_look_is_better_than_chance_where_there_are_clusters(looks):
+    for look in looks:
+        assert isinstance(look, Look)
+        assert look.excess(look.labels) > 0.1
