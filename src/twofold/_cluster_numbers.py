@@ -39,7 +39,7 @@ class Curve:
     confidence : float
         The part of resamples of the samples, drawn with replacement, that choose it.
     likely : (int, int)
-        Between which nine in ten of them choose.
+        From what they choose to the number of their best score, in nine of ten of them.
     """
 
     numbers: list[int]
@@ -105,20 +105,23 @@ def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
     chosen = _chosen(scores)
     random = np.random.RandomState(seed)
     n = len(best[chosen][0])
-    choices = []
+    choices, peaks = [], []
     for _ in range(_RESAMPLES if len(best) > 1 else 1):
         times = np.bincount(random.randint(n, size=n), minlength=n)
-        choices.append(
-            _chosen({k: _mean_modularity(*seen, times) for k, seen in best.items()})
-        )
-    low, high = np.quantile(choices, (0.05, 0.95), method="nearest")
+        again = {k: _mean_modularity(*seen, times) for k, seen in best.items()}
+        choices.append(_chosen(again))
+        peaks.append(max(again, key=lambda k: again[k]))
     return Curve(
         numbers=list(scores),
         scores=list(scores.values()),
         chosen=chosen,
         confidence=float(np.mean(np.array(choices) == chosen)),
-        likely=(int(low), int(high)),
+        likely=(_quantile(choices, 0.05), _quantile(peaks, 0.95)),
     )
+
+
+def _quantile(numbers: list[int], part: float) -> int:
+    return int(np.quantile(numbers, part, method="nearest"))
 
 
 def _chosen(scores: dict[int, float]) -> int:

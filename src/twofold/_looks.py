@@ -115,8 +115,11 @@ def score(labels: np.ndarray, looks: Iterable[Look]) -> float:
 
 
 def by_score(looks: Sequence[Look]) -> list[Look]:
-    """The looks in the order of their labels' scores, the best first."""
-    return sorted(looks, key=lambda look: -score(look.labels, looks))
+    """The looks in the order of their labels' scores, the best first.
+
+    Those of the same labels keep their order: rounding must not choose between them.
+    """
+    return sorted(looks, key=lambda look: -round(score(look.labels, looks), 9))
 
 
 class Observer:

@@ -89,8 +89,9 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         Where several numbers were tried: ``numbers`` and their ``scores``, which are
         the modularities of the best labels for each; the ``chosen`` one, the smallest
         whose score is within a hundredth of the best; the ``confidence`` in it, which
-        is the part of 50 resamples that choose the same; and the ``likely`` range in
-        which nine in ten of them choose. Of very many small clusters it finds fewer.
+        is the part of 50 resamples that choose the same; and the ``likely`` range, from
+        what nine in ten of them choose to where their scores are best. Of many clusters
+        it tends to find fewer.
     search_results_ : dict of str to list
         A table with a row for each look and fit, of equally long columns, such as
         ``pandas.DataFrame`` takes.
