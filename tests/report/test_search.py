@@ -204,16 +204,14 @@ def test_it_says_how_sure_the_number_is(searched, confidence):
     searched["search"]["numbers"] |= {"confidence": confidence, "likely": [2, 4]}
     section = section_of(searched)
     said = words(section)
-    assert f"{confidence:.0%} choose the same, and nine in ten choose from 2 to 4" in (
-        said
-    )
+    assert f"{confidence:.0%} choose the same; likely are 2 to 4" in (said)
     unclear = "the images do not say clearly how many clusters there are" in said
     assert unclear == (confidence < 0.5)
 
 
 def test_a_single_likely_number(searched):
     searched["search"]["numbers"]["likely"] = [3, 3]
-    assert "and nine in ten choose 3." in words(section_of(searched))
+    assert "; no other is likely." in words(section_of(searched))
 
 
 # What a file may hold
