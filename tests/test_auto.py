@@ -95,8 +95,16 @@ def test_missing_entries_are_filled(images):
     base = TSNMF(missing_values=np.nan)
     auto = AutoTSNMF(3, estimator=base, random_state=0).fit(holes)
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
-    masked = AutoTSNMF(3, random_state=0).fit(images, mask=np.isnan(holes))
+    mask = np.isnan(holes)
+    masked = AutoTSNMF(3, random_state=0).fit(images, mask=mask)
     np.testing.assert_array_equal(masked.labels_, auto.labels_)
+    np.testing.assert_array_equal(
+        clone(masked).fit_transform(images, mask=mask),
+        masked.best_estimator_.transform(images, mask=mask),
+    )
+    np.testing.assert_array_equal(
+        auto.impute(holes), auto.best_estimator_.impute(holes)
+    )
 
 
 def test_tensors_are_searched_where_they_lie(auto, images):
@@ -223,6 +231,13 @@ def test_without_any_time_there_is_one_look_and_one_fit(images):
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
 
 
+def test_without_any_time_no_other_number_is_looked_at(images):
+    auto = AutoTSNMF(range(2, 9), max_time=0, random_state=0).fit(images)
+    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.cluster_numbers_.numbers == [auto.n_clusters_]
+    assert auto.out_of_time_
+
+
 def test_enough_time_is_no_lack_of_it(auto, images):
     timed = AutoTSNMF(3, max_time=1e6, random_state=0).fit(images)
     assert not timed.out_of_time_
@@ -258,7 +273,8 @@ def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
     again = AutoTSNMF(3, cache=folder, random_state=0).fit(images)
     np.testing.assert_array_equal(again.labels_, auto.labels_)
     assert again.search_results_["score"] == auto.search_results_["score"]
-    for others in ({"random_state": 1}, {"n_clusters": 4}):
+    flat = {"estimator": TSNMF(n_neighbors=10, tol=1e-2)}
+    for others in ({"random_state": 1}, {"n_clusters": 4}, flat):
         with pytest.raises(AssertionError, match="made again"):
             clone(again).set_params(**others).fit(images)
     with pytest.raises(AssertionError, match="made again"):
@@ -275,11 +291,66 @@ def test_damaged_files_are_made_again(auto, images, tmp_path, content):
     assert all(path.read_bytes() != content for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"labels": np.full(60, -1)}, {"chance": np.nan}, {"labels": np.ones(60)}]
+)
+def test_files_of_other_numbers_are_made_again(auto, images, tmp_path, wrong):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        with np.load(path) as file:
+            arrays = dict(file)
+        np.savez(path, **{**arrays, **wrong})
+    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
+
+
+def test_looks_at_samples_of_another_shape_are_others(tmp_path):
+    rows = problems.positive((60, 72))
+    found = {}
+    for shape in ((8, 9), (9, 8)):
+        base = TSNMF(sample_shape=shape)
+        search = AutoTSNMF(3, estimator=base, n_directions=(3,), random_state=0)
+        fresh = search.fit(rows).search_results_["score"]
+        kept = search.set_params(cache=tmp_path).fit(rows).search_results_["score"]
+        assert kept == fresh
+        found[shape] = fresh
+    assert found[8, 9] != found[9, 8]
+
+
 def test_objects_in_a_file_are_not_unpickled(auto, images, tmp_path):
     search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
     for path in tmp_path.iterdir():
         np.savez(path, labels=np.array([{}], dtype=object))
     np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
+
+
+def test_a_look_at_long_vectors_is_no_slower_than_their_number_asks(monkeypatch):
+    sizes = []
+    eigh = np.linalg.eigh
+
+    def noted(matrix):
+        sizes.append(matrix.shape[-1])
+        return eigh(matrix)
+
+    rows = problems.positive((40, 900))
+    plain = AutoTSNMF(2, max_fits=2, random_state=0).fit(rows)
+    monkeypatch.setattr(np.linalg, "eigh", noted)
+    again = AutoTSNMF(2, max_fits=2, random_state=0).fit(rows)
+    np.testing.assert_array_equal(again.labels_, plain.labels_)
+    assert max(sizes) <= 40 + 2 * 32 + 1
+
+
+def test_energy_weights_are_hopeless_by_their_distance_where_all_are_below_chance():
+    noise = np.random.default_rng(0).uniform(size=(60, 12, 12))
+    auto = AutoTSNMF(4, random_state=0).fit(noise)
+    assert max(auto.search_results_["score"]) < 0
+    assert set(auto.search_results_["n_directions"]) == {4, 9}
+
+
+def test_more_clusters_than_samples_looked_at(monkeypatch, images):
+    monkeypatch.setattr(twofold._looks, "MOST_SAMPLES", 20)
+    auto = AutoTSNMF(30, random_state=0).fit(images)
+    assert len(np.unique(auto.labels_)) == 30
+    assert np.isnan(auto.best_score_)
 
 
 # The number of clusters
@@ -349,6 +420,11 @@ def test_other_numbers_are_refused(images, wanted, message):
         ({"max_time": -1}, "'max_time' parameter of AutoTSNMF"),
         ({"estimator": TSNMF(tol=-1)}, "'tol' parameter of TSNMF"),
         ({"estimator": "TSNMF"}, "'estimator' parameter of AutoTSNMF"),
+        (
+            {"estimator": TSNMF(graph="heat")},
+            "estimator must leave graph to the search",
+        ),
+        ({"estimator": TSNMF(n_directions=3)}, "set n_directions of AutoTSNMF"),
     ],
 )
 def test_other_parameters_are_refused(images, parameters, message):

@@ -232,7 +232,7 @@ def test_parameters_that_came_later_are_at_their_defaults(model, images, tmp_pat
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("assign_labels", READINGS)
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_models_that_earlier_versions_know_are_theirs(
+def test_all_graphs_and_readings_come_back(
     images, tmp_path, graph, assign_labels, missing
 ):
     X = problems.pierced(images, problems.holes(images.shape)) if missing else images
@@ -242,9 +242,8 @@ def test_models_that_earlier_versions_know_are_theirs(
     assert_same_model(loaded, model, X[::-1])
     assert loaded.get_params()["assign_labels"] == assign_labels
     record = json.loads((tmp_path / "model.json").read_text())
-    later = assign_labels == "graph" or graph in ("self", "shared")
-    assert record["version"] == (3 if later else 2 if missing else 1)
-    assert record["fit"].get("reading", "k-means") == assign_labels
+    assert record["version"] == 3
+    assert record["fit"]["reading"] == assign_labels
 
 
 def test_how_labels_were_read_is_kept_whatever_is_set_after_the_fit(tmp_path):

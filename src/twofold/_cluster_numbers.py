@@ -79,17 +79,29 @@ def look_for_number(
     the best of their kind of graph for all others. None where no graph held together.
     """
     few: list[Setting] = []
+    found: dict[int, list[Look]] = {}
     for part in _TRIALS:
-        looks = observer.look_at_all(settings, numbers[int(part * (len(numbers) - 1))])
-        best = {look.setting.graph: look.setting for look in reversed(by_score(looks))}
+        k = numbers[int(part * (len(numbers) - 1))]
+        found[k] = _in_time(observer, settings, k, found)
+        ranked = by_score(found[k])
+        best = {look.setting.graph: look.setting for look in reversed(ranked)}
         few += [setting for setting in best.values() if setting not in few]
-    found = {k: observer.look_at_all(few, k) for k in numbers}
+    found |= {k: _in_time(observer, few, k, found) for k in numbers}
     if not any(found.values()):
         return None
     if refine:
-        for k in _between(numbers, curve_of(found, observer.seed).chosen):
-            found[k] = observer.look_at_all(few, k)
+        around = _between(numbers, curve_of(found, observer.seed).chosen)
+        found |= {k: _in_time(observer, few, k, found) for k in around}
     return curve_of(found, observer.seed)
+
+
+def _in_time(
+    observer: Observer, settings: list[Setting], k: int, found: dict[int, list[Look]]
+) -> list[Look]:
+    """Looks at a number, or those that there are when time is over."""
+    if any(found.values()) and observer.is_late():
+        return found.get(k, [])
+    return observer.look_at_all(settings, k)
 
 
 def _between(numbers: list[int], chosen: int) -> range:
@@ -100,7 +112,10 @@ def _between(numbers: list[int], chosen: int) -> range:
 
 def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
     """The curve of looks by their number of clusters."""
-    best = {k: _best_seen(looks) for k, looks in sorted(found.items()) if looks}
+    kinds = {k: {look.setting.graph for look in looks} for k, looks in found.items()}
+    most = max(map(len, kinds.values()))
+    # Where a kind of graph is lacking, the mean over the kinds is of another sort.
+    best = {k: _best_seen(found[k]) for k in sorted(found) if len(kinds[k]) == most}
     scores = {k: _mean_modularity(*seen) for k, seen in best.items()}
     chosen = _chosen(scores)
     random = np.random.RandomState(seed)

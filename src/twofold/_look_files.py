@@ -1,9 +1,9 @@
 """Looks kept in a folder, so that a search that was stopped goes on where it was."""
 
 import hashlib
-import zipfile
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,6 +15,10 @@ from twofold.core.arrays import to_numpy
 
 Parts = tuple[csr_array, np.ndarray, float]
 """The weights, the labels and the chance of a look."""
+
+
+_FORMAT = 1
+"""To be raised when looks of the same samples become others."""
 
 
 class LookFiles:
@@ -31,7 +35,15 @@ class LookFiles:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256(np.ascontiguousarray(to_numpy(problem.samples)).data)
-        digest.update(repr((twofold.__version__, problem.seeds[0])).encode())
+        facts = (
+            _FORMAT,
+            twofold.__version__,
+            problem.samples.shape,
+            str(problem.samples.dtype),
+            problem.settings.neighbors,
+            problem.seeds[0],
+        )
+        digest.update(repr(facts).encode())
         self._digest = digest
 
     def read(self, setting: Any, k: int) -> Parts | None:
@@ -45,12 +57,16 @@ class LookFiles:
         try:
             with path.open("rb") as opened, np.load(opened) as file:
                 arrays = {name: file[name] for name in file.files}
-            n = len(arrays["labels"])
+            labels, chance = arrays["labels"], float(arrays["chance"])
             rows = arrays["data"], arrays["indices"], arrays["indptr"]
-            weights = csr_array(rows, shape=(n, n))
+            weights = csr_array(rows, shape=(len(labels), len(labels)))
             weights.check_format()
-            return weights, arrays["labels"], float(arrays["chance"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            of_clusters = np.unique(labels).tolist() == list(range(labels.max() + 1))
+            finite = np.isfinite(chance) and np.isfinite(weights.data).all()
+            if not (of_clusters and finite and labels.dtype.kind == "i"):
+                return None
+            return weights, labels, chance
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
             return None
 
     def write(

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from twofold._look_files import LookFiles
 from twofold._problem import Problem
 from twofold.core.arrays import Array, take, to_numpy
-from twofold.core.grams import Side, both_sides
+from twofold.core.compact import Sides, compact_sides
 from twofold.core.initial import (
     first_adjacency,
     first_views,
@@ -157,7 +157,7 @@ class Observer:
             self.some = np.sort(random.choice(n, MOST_SAMPLES, replace=False))
         self.problem = problem
         self.samples: Array = take(problem.samples, self.some)
-        self.sides: tuple[Side, ...] = both_sides(self.samples)
+        self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
         self.files = files
         self.deadline = deadline
         self.tell = tell
@@ -180,13 +180,15 @@ class Observer:
         return [look for look in self._seen.values() if look is not None]
 
     def look(self, setting: Setting, k: int) -> Look | None:
-        """One look; None where the graphs have more pieces than there are clusters."""
+        """One look; None where graphs have more pieces than clusters, or too few samples."""
         key = setting, k
         if key not in self._seen:
             self._seen[key] = self._new_look(setting, k)
         return self._seen[key]
 
     def _new_look(self, setting: Setting, k: int) -> Look | None:
+        if k > len(self.some):
+            return None
         begin = time.perf_counter()
         parts = self.files and self.files.read(setting, k)
         parts = parts or self._graph_and_clusters(setting, k)
@@ -225,9 +227,17 @@ class Observer:
         known = self._weights.get(setting)
         if known is not None and holds_together(known, k):
             return known
-        views = first_views(self.samples, self.sides, settings, setting.energy_weight)
+        samples, sides = self._compact(settings.n_directions)
+        views = first_views(samples, sides, settings, setting.energy_weight)
         self._weights[setting] = joint_adjacency(views, setting.n_neighbors, settings)
         return first_adjacency(views, k, settings)
+
+    def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:
+        """The samples as short as they can be, and their sides."""
+        if n_directions not in self._sides:
+            samples, sides, _ = compact_sides(self.samples, n_directions)
+            self._sides[n_directions] = samples, sides
+        return self._sides[n_directions]
 
     def look_at_all(self, settings: Iterable[Setting], k: int) -> list[Look]:
         """Looks at settings while there is time, fewer directions first.
@@ -256,5 +266,6 @@ def _hopeless(looks: list[Look]) -> set[float]:
         weight = look.setting.energy_weight
         reached = score(look.labels, looks)
         best[weight] = max(best.get(weight, -np.inf), reached)
-    enough = _HOPELESS * max(best.values(), default=0.0)
+    most = max(best.values(), default=0.0)
+    enough = most - (1 - _HOPELESS) * abs(most)
     return {weight for weight, reached in best.items() if reached < enough}

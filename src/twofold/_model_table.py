@@ -3,14 +3,14 @@
 import math
 import reprlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from twofold._labels import READINGS
 from twofold._samples import SCALES, is_count
-from twofold.core.graph import GRAPHS, SHARES
+from twofold.core.graph import GRAPHS
 from twofold.core.objective import TERMS
 
 Fields = dict[str, tuple[str, Callable[[Any], bool]]]
@@ -59,22 +59,6 @@ class Facts:
     feature_names: list[str] | None
     completion: tuple[int, ...] | None = None
     reading: str = "k-means"
-
-    @property
-    def version(self) -> int:
-        """The first that knows of all that there is."""
-        if self.reading != "k-means" or self.graph in SHARES:
-            return 3
-        return 1 if self.completion is None else 2
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON, with what the version knows of."""
-        found = asdict(self)
-        if self.version < 2:
-            del found["completion"]
-        if self.version < 3:
-            del found["reading"]
-        return found
 
 
 class Wanted(NamedTuple):

@@ -25,7 +25,7 @@ from twofold._samples import (
 from twofold.core import initial
 from twofold.core.approximate import load_index_library
 from twofold.core.arrays import Array, like, map_arrays, positive_or_one, take, to_numpy
-from twofold.core.compact import compact, expand
+from twofold.core.compact import compact_sides, expand
 from twofold.core.completion import Completion
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides, both_ways
@@ -109,10 +109,11 @@ class Problem:
         if self.device is not None:
             return self._solve_there(self.device, weights, progress)
         samples, missing = self.samples, self.missing
-        long_sides = sides = both_sides(samples, self.settings.n_directions)
-        if missing is None and any(side.basis is not None for side in sides):
-            samples = compact(samples, sides)
-            sides = both_sides(samples)
+        r = self.settings.n_directions
+        if missing is None:
+            samples, sides, long_sides = compact_sides(samples, r)
+        else:
+            long_sides = sides = both_sides(samples, r)
         distinct = dict.fromkeys(energy for energy, _ in weights)
         starts = {energy: self.starts(samples, sides, energy) for energy in distinct}
         start = np.concatenate([starts[energy] for energy, _ in weights])

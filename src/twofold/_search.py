@@ -104,6 +104,26 @@ def grid(
     ]
 
 
+_SEARCHED = {
+    "graph": "graphs",
+    "n_directions": "n_directions",
+    "energy_weight": "energy_weights",
+    "graph_weight": "graph_weights",
+}
+"""Parameters of TSNMF, and those of AutoTSNMF that say what of them is tried."""
+
+
+def check_unsearched(base: TSNMF) -> None:
+    """Refuse an estimator with parameters that are searched."""
+    defaults = TSNMF().get_params()
+    for name, instead in _SEARCHED.items():
+        if getattr(base, name) != defaults[name]:
+            raise ValueError(
+                f"estimator must leave {name} to the search, got "
+                f"{name}={getattr(base, name)!r}; set {instead} of AutoTSNMF"
+            )
+
+
 def check_all_weights(
     base: TSNMF, problem: Problem, energy: Sequence[float], graph: Sequence[float]
 ) -> None:

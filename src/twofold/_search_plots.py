@@ -55,10 +55,7 @@ def _draw_grid(table: Table, axis: Any) -> None:
         if stage == "look" and table["n_clusters"][i] == fitted[0]
     ]
     place = {
-        i: (
-            f"{table['graph'][i]}, {table['n_directions'][i]}",
-            table["energy_weight"][i],
-        )
+        i: ((table["graph"][i], table["n_directions"][i]), table["energy_weight"][i])
         for i in rows
     }
     down = sorted({down for down, _ in place.values()})
@@ -77,7 +74,7 @@ def _draw_grid(table: Table, axis: Any) -> None:
             color="white" if score < np.nanmean(scores) else "black",
         )
     axis.set_xticks(range(len(across)), [f"{weight:g}" for weight in across])
-    axis.set_yticks(range(len(down)), down)
+    axis.set_yticks(range(len(down)), [f"{graph}, {r}" for graph, r in down])
     axis.set(
         xlabel="energy_weight",
         ylabel="graph, n_directions",

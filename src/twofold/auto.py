@@ -23,7 +23,15 @@ from twofold._look_files import LookFiles
 from twofold._looks import Look, Observer, Setting
 from twofold._problem import Problem, draw_seeds, read_problem
 from twofold._progress import SearchProgress
-from twofold._search import Fit, Plan, check_all_weights, fit_best, grid, results
+from twofold._search import (
+    Fit,
+    Plan,
+    check_all_weights,
+    check_unsearched,
+    fit_best,
+    grid,
+    results,
+)
 from twofold._search_plots import plot_search
 from twofold.core.arrays import Array
 from twofold.tsnmf import TSNMF
@@ -66,7 +74,8 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
     estimator : TSNMF or None, default=None
         Has the parameters that are not searched: ``tol``, ``scale``,
         ``missing_values``, ``device`` and so on. A ``n_neighbors`` of it is used for
-        all graphs. None stands for ``TSNMF()``.
+        all graphs; its number of clusters, directions, graph and weights are not used,
+        and those that were set are refused. None stands for ``TSNMF()``.
     cache : str, Path or None, default=None
         A folder in which looks are kept. A search that was stopped goes on from there
         when it is started again on the same samples with the same random state.
@@ -173,6 +182,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         seeds = draw_seeds(self.random_state, self.n_starts)
         base = clone(self.estimator or TSNMF()).set_params(random_state=seeds[0])
         base._validate_params()
+        check_unsearched(base)
         problem = read_problem(clone(base).set_params(n_clusters=1), X, mask)
         check_all_weights(base, problem, self.energy_weights, self.graph_weights)
         settings = grid(
@@ -211,7 +221,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _keep(self, observer: Observer, found: list[Fit]) -> None:
         """What was found, of the fits the first of the best score."""
-        best = max(found, key=lambda fit: fit.score)
+        best = max(found, key=lambda fit: round(fit.score, 9))
         self.best_estimator_ = best.model
         self.best_score_ = best.score
         self.labels_ = best.model.labels_
@@ -230,6 +240,15 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         """``transform`` of the model that was chosen."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X, mask=mask)
+
+    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
+        """``fit`` and then ``transform``."""
+        return self.fit(X, mask=mask).transform(X, mask=mask)
+
+    def impute(self, X: Any, *, mask: Any = None) -> Array:
+        """``impute`` of the model that was chosen."""
+        check_is_fitted(self)
+        return self.best_estimator_.impute(X, mask=mask)
 
     def inverse_transform(self, X: Any) -> Array:
         """``inverse_transform`` of the model that was chosen."""

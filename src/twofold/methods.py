@@ -193,7 +193,11 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
-    """TS-NMF with the paper's graph and labels, and a start in the first subspaces."""
+    """TS-NMF with the paper's graph and labels, and a start in the first subspaces.
+
+    The directions and weights, which the paper tunes, are those of ``TSNMF`` where none
+    are given.
+    """
     [seed] = draw_seeds(random_state, 1)
     paper = {
         "graph": "binary",

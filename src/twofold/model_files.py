@@ -11,6 +11,7 @@ import os
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from io import BufferedReader
 from numbers import Real
 from pathlib import Path
@@ -48,8 +49,8 @@ _ARRAYS, _RECORD = "model.npz", "model.json"
 _FORMAT = "twofold model"
 
 _VERSIONS = (1, 2, 3)
-"""A model is written as the first that knows of all that it has: the second knows of
-completions, the third of labels read off the graph and of shares in each other.
+"""The second has completions, the third labels read off the graph and graphs of shares.
+The last is written, and all are read.
 """
 
 _FIELDS: Fields = {
@@ -109,9 +110,9 @@ def save_model(
             check_layout(name, wanted[name], array.shape, array.dtype)
         check_values(arrays, wanted)
         record = {
-            "version": facts.version,
+            "version": max(_VERSIONS),
             "parameters": parameters_of(model),
-            "fit": facts.as_dict(),
+            "fit": asdict(facts),
         }
         _to_json(record)
     record["about"] = {} if about is None else about

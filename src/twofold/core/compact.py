@@ -5,8 +5,30 @@ from dataclasses import replace
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.grams import Side
+from twofold.core.grams import Side, both_sides
 from twofold.core.state import Solution
+
+Sides = tuple[Side, ...]
+
+
+def compact_sides(
+    samples: Array, n_directions: tuple[int, int]
+) -> tuple[Array, Sides, Sides]:
+    """Complete samples, as short as they can be, and the sides of both.
+
+    Returns
+    -------
+    samples : array of shape (n, c, h, w)
+    sides : (left, right)
+        Of these samples.
+    long_sides : (left, right)
+        Of those that were given, for ``expand``.
+    """
+    long_sides = both_sides(samples, n_directions)
+    if all(side.basis is None for side in long_sides):
+        return samples, long_sides, long_sides
+    samples = compact(samples, long_sides)
+    return samples, both_sides(samples), long_sides
 
 
 def compact(samples: Array, sides: tuple[Side, ...]) -> Array:

@@ -28,6 +28,11 @@ SIMPLE_STARTS = ("k-means", "random")
 FLOOR = 0.2
 """Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
 
+_TOLERANCE, _PAPER_TOLERANCE = 1e-10, 1e-6
+"""Of eigenvalues, which weak edges between clusters bring close to each other; and what
+the stored results of the reproduction were made with.
+"""
+
 _SLIVER = 0.1
 """A connected piece with fewer samples, as part of n / k, is no cluster."""
 
@@ -66,7 +71,8 @@ def starts(
     if weights is None:
         points = to_numpy(samples).reshape(samples.shape[0], -1)
     else:
-        points = spectral_embedding(weights, k, seeds[0])
+        tolerance = _PAPER_TOLERANCE if settings.graph == "binary" else _TOLERANCE
+        points = spectral_embedding(weights, k, seeds[0], tolerance)
     return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
 
 
@@ -136,7 +142,9 @@ def first_views(
     return left, right
 
 
-def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:
+def spectral_embedding(
+    weights: csr_array, k: int, seed: int, tolerance: float = _TOLERANCE
+) -> np.ndarray:
     """Rows of the k leading eigenvectors of D^-1/2 W D^-1/2, scaled to length 1.
 
     The eigenvalue 1 has one eigenvector per connected piece, D^1/2 times its
@@ -156,7 +164,7 @@ def spectral_embedding(weights: csr_array, k: int, seed: int) -> np.ndarray:
             dtype=np.float64,
         )
         guess = np.random.RandomState(seed).uniform(-1, 1, n)
-        found = _leading(rest, min(k, n - 1) - n_pieces, guess)
+        found = _leading(rest, min(k, n - 1) - n_pieces, guess, tolerance)
         vectors = np.hstack([vectors, found])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / positive_or_one(norms)
@@ -169,9 +177,11 @@ def spectral_labels(
     return _kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
 
 
-def _leading(operator: LinearOperator, count: int, guess: np.ndarray) -> np.ndarray:
+def _leading(
+    operator: LinearOperator, count: int, guess: np.ndarray, tolerance: float
+) -> np.ndarray:
     try:
-        return eigsh(operator, k=count, which="LA", v0=guess, tol=1e-10)[1]
+        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance)[1]
     except ArpackNoConvergence as stopped:  # a start need not be exact
         return stopped.eigenvectors
 

@@ -100,6 +100,6 @@ def _one_round(
         best = (brought >= most - _ROUNDING * total).argmax(axis=1)
         rise = brought[rows, best] - brought[rows, own]
         labels[part] = np.where(rise > _ROUNDING * total, best, own)
-        while (emptied := np.bincount(labels, minlength=k) == 0).any():
-            labels[part] = np.where(emptied[own], own, labels[part])
+        while (emptied := np.bincount(labels, minlength=k)[own] == 0).any():
+            labels[part] = np.where(emptied, own, labels[part])
     return labels
