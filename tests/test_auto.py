@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import twofold._looks
 from twofold import TSNMF, AutoTSNMF
-from twofold._cluster_numbers import curve_of, read_cluster_numbers
+from twofold._cluster_numbers import curve_of
 from twofold._looks import Look, Observer, Setting, by_score, score, visibility
 from twofold._problem import read_problem
 from twofold._progress import each_trial
@@ -26,14 +26,6 @@ def images():
 @pytest.fixture(scope="module")
 def auto(images):
     return AutoTSNMF(3, random_state=0).fit(images)
-
-
-def planted(sizes, seed=0):
-    """Well-separated groups of images of 8 x 8, so many of each."""
-    rng = np.random.default_rng(seed)
-    target = np.repeat(np.arange(len(sizes)), sizes)
-    means = rng.normal(size=(len(sizes), 8, 8))
-    return means[target] + 0.2 * rng.normal(size=(len(target), 8, 8)), target
 
 
 # What is chosen
@@ -94,6 +86,9 @@ def test_missing_entries_are_filled(images):
     holes = problems.pierced(images, problems.holes(images.shape, 0.1))
     base = TSNMF(missing_values=np.nan)
     auto = AutoTSNMF(3, estimator=base, random_state=0).fit(holes)
+    own = AutoTSNMF(3, missing_values=np.nan, random_state=0).fit(holes)
+    np.testing.assert_array_equal(own.labels_, auto.labels_)
+    assert list(own.get_feature_names_out()) == [f"autotsnmf{j}" for j in range(3)]
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
     mask = np.isnan(holes)
     masked = AutoTSNMF(3, random_state=0).fit(images, mask=mask)
@@ -353,41 +348,7 @@ def test_more_clusters_than_samples_looked_at(monkeypatch, images):
     assert np.isnan(auto.best_score_)
 
 
-# The number of clusters
-
-
-@pytest.mark.parametrize("numbers", [None, range(2, 10), [9, 4, 5, 6, 2]])
-def test_the_planted_number_is_found(numbers):
-    images, target = planted([14, 20, 17, 25, 16])
-    auto = AutoTSNMF(numbers, random_state=0).fit(images)
-    curve = auto.cluster_numbers_
-    assert auto.n_clusters_ == curve.chosen == 5
-    assert clustering_accuracy(target, auto.labels_) == 1
-    assert curve.confidence > 0.9
-    assert curve.likely in ((5, 5), (5, 6))
-    assert curve.numbers == sorted(set(curve.numbers))
-    assert max(curve.scores) == curve.scores[curve.numbers.index(5)]
-
-
-def test_noise_has_no_number_to_be_sure_of():
-    noise = np.random.default_rng(0).normal(size=(80, 8, 8))
-    auto = AutoTSNMF(None, random_state=0).fit(noise)
-    low, high = auto.cluster_numbers_.likely
-    assert auto.cluster_numbers_.confidence < 0.9
-    assert high - low >= 3
-
-
-def test_a_curve_of_one_number_is_sure_of_it(looks):
-    curve = curve_of({3: looks, 4: []}, 0)
-    assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 30, 1000])
-def test_numbers_to_try_where_none_is_given(n):
-    numbers = read_cluster_numbers(None, n)
-    assert numbers[0] == 2
-    assert numbers == sorted(set(numbers))
-    assert numbers[-1] == max(2, min(60, n // 4))
+# What is refused
 
 
 @pytest.mark.parametrize(
@@ -432,27 +393,9 @@ def test_other_parameters_are_refused(images, parameters, message):
         AutoTSNMF(3, **parameters).fit(images)
 
 
-# Pictures
-
-
-def test_the_plot_has_a_cell_for_each_look_and_a_curve():
-    pytest.importorskip("matplotlib").use("agg")
-    images, _ = planted([14, 20, 17])
-    auto = AutoTSNMF(range(2, 6), random_state=0).fit(images)
-    grid, curve = auto.plot()
-    written = [float(t.get_text()) for t in grid.texts if t.get_text() != "not tried"]
-    table = auto.search_results_
-    scores = [
-        s
-        for s, stage, k in zip(
-            table["score"], table["stage"], table["n_clusters"], strict=True
-        )
-        if stage == "look" and k == 3
-    ]
-    np.testing.assert_allclose(sorted(written), sorted(scores), atol=5e-4)
-    np.testing.assert_array_equal(curve.lines[0].get_xdata(), [2, 3, 4, 5])
-    with pytest.raises(ValueError, match="axes must be 2, got 1"):
-        auto.plot(grid)
+def test_a_curve_of_one_number_is_sure_of_it(looks):
+    curve = curve_of({3: looks, 4: []}, 0)
+    assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
 
 
 def test_a_look_is_better_than_chance_where_there_are_clusters(looks):

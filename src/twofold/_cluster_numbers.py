@@ -48,6 +48,11 @@ class Curve:
     confidence: float
     likely: tuple[int, int]
 
+    @property
+    def at_end(self) -> bool:
+        """Whether the largest of several numbers was chosen: there may be more."""
+        return len(self.numbers) > 1 and self.chosen == self.numbers[-1]
+
 
 def read_cluster_numbers(wanted: Any, n: int) -> list[int]:
     """The numbers to try: one, those of a sequence, or with None a few of many."""

@@ -175,12 +175,17 @@ class Observer:
         return to_numpy(model.labels_)[self.problem.order][self.some]
 
     @property
+    def n_distinct(self) -> int:
+        """How many different samples the problem has."""
+        return int(self.problem.group[-1]) + 1
+
+    @property
     def seen(self) -> list[Look]:
         """All looks so far."""
         return [look for look in self._seen.values() if look is not None]
 
     def look(self, setting: Setting, k: int) -> Look | None:
-        """One look; None where graphs have more pieces than clusters, or too few samples."""
+        """One look; None where its graphs fall apart, or there are too few samples."""
         key = setting, k
         if key not in self._seen:
             self._seen[key] = self._new_look(setting, k)

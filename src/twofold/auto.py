@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
     _fit_context,
@@ -37,7 +38,9 @@ from twofold.core.arrays import Array
 from twofold.tsnmf import TSNMF
 
 
-class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
+class AutoTSNMF(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """TSNMF with its parameters, and if need be its number of clusters, chosen.
 
     Each setting gets a first look: its graphs before any iteration, and their clusters.
@@ -76,6 +79,8 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         ``missing_values``, ``device`` and so on. A ``n_neighbors`` of it is used for
         all graphs; its number of clusters, directions, graph and weights are not used,
         and those that were set are refused. None stands for ``TSNMF()``.
+    missing_values : float or None, default=None
+        As for TSNMF; None leaves it to the ``estimator``.
     cache : str, Path or None, default=None
         A folder in which looks are kept. A search that was stopped goes on from there
         when it is started again on the same samples with the same random state.
@@ -129,6 +134,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         "max_fits": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "estimator": [TSNMF, None],
+        "missing_values": [Real, None],
         "cache": [str, Path, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -146,6 +152,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         max_fits: int = 10,
         max_time: float | None = None,
         estimator: TSNMF | None = None,
+        missing_values: float | None = None,
         cache: str | Path | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -159,6 +166,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         self.max_fits = max_fits
         self.max_time = max_time
         self.estimator = estimator
+        self.missing_values = missing_values
         self.cache = cache
         self.random_state = random_state
         self.verbose = verbose
@@ -180,7 +188,7 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         self : AutoTSNMF
         """
         seeds = draw_seeds(self.random_state, self.n_starts)
-        base = clone(self.estimator or TSNMF()).set_params(random_state=seeds[0])
+        base = self._base().set_params(random_state=seeds[0])
         base._validate_params()
         check_unsearched(base)
         problem = read_problem(clone(base).set_params(n_clusters=1), X, mask)
@@ -202,6 +210,17 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         self._keep(observer, found)
         return self
 
+    def _base(self) -> TSNMF:
+        """What is not searched."""
+        base = clone(self.estimator or TSNMF())
+        if self.missing_values is not None:
+            base.set_params(missing_values=self.missing_values)
+        return base
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.best_estimator_._n_features_out
+
     def _observer(self, problem: Problem, tell: SearchProgress) -> Observer:
         patience = inf if self.max_time is None else self.max_time
         files = None if self.cache is None else LookFiles(self.cache, problem)
@@ -209,8 +228,10 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _look(self, observer: Observer, settings: list[Setting]) -> list[Look]:
         """The looks at all settings with the number of clusters that is chosen."""
-        n = observer.problem.samples.shape[0]
+        n, distinct = observer.problem.samples.shape[0], observer.n_distinct
         numbers = read_cluster_numbers(self.n_clusters, n)
+        if len(numbers) > 1:  # no more than there can be
+            numbers = [k for k in numbers if k <= distinct] or [distinct]
         self.cluster_numbers_, self.n_clusters_ = None, numbers[0]
         if len(numbers) > 1:
             refine = self.n_clusters is None
@@ -271,4 +292,4 @@ class AutoTSNMF(TransformerMixin, ClusterMixin, BaseEstimator):
         return plot_search(self.search_results_, self.cluster_numbers_, axes)
 
     def __sklearn_tags__(self) -> Any:
-        return (self.estimator or TSNMF()).__sklearn_tags__()
+        return self._base().__sklearn_tags__()

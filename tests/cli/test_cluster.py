@@ -255,7 +255,11 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
         (["cluster", "nowhere", "-k", "3"], 1, "nowhere: expected a folder"),
         (["cluster", "empty", "-k", "3"], 1, "got none in 'empty'"),
         (["cluster", "broken", "-k", "3"], 1, "none of them is one"),
-        (["cluster", "photos", "-k", "99"], 1, "-k 99 must be at most the 60 samples"),
+        (
+            ["cluster", "photos", "-k", "99"],
+            1,
+            "-k 99 must be at most 60, the number of samples",
+        ),
         (["cluster", "photos", "-k", "3", "--out", "photos"], 1, "not hold the input"),
         (["cluster", "photos", "-k", "3", "--out", "broken"], 1, "not empty"),
         (["cluster", "photos/*/*", "-k", "3", "--out", "photos/o"], 1, "outside of"),

@@ -117,7 +117,7 @@ def test_every_setting_of_the_command_is_known():
 
 def test_several_settings_are_taken():
     options = dict.fromkeys(PARAMETERS) | {"--tol": 0.0, "--starts": 3}
-    wanted = read_wanted("4", options, max_time=None, missing=None, seed=0)
+    wanted = read_wanted("4", options, max_time=None, cache=None, missing=None, seed=0)
     assert wanted.settings == {"tol": 0.0, "n_init": 3}
 
 
@@ -156,12 +156,24 @@ def test_several_numbers_need_the_search(here, samples, numbers, option, text):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("-k", "31"), 1, "-k 31 must be at most the 30 samples; take fewer"),
-        (("-k", "2-31"), 1, "-k 2-31 must be at most the 30 samples; take fewer"),
-        (("-k", "1-999999999"), 1, "must be at most the 30 samples"),
+        (
+            ("-k", "31"),
+            1,
+            "-k 31 must be at most 30, the number of samples; take fewer",
+        ),
+        (
+            ("-k", "2-31"),
+            1,
+            "-k 2-31 must be at most 30, the number of samples; take fewer",
+        ),
+        (("-k", "1-999999999"), 1, "must be at most 30, the number of samples"),
         (("-k", "3", "--tol", "0", "--max-time", "5"), 2, "which --tol leaves out"),
         (("-k", "3", "--tol", "0", "--max-time", "5"), 2, "--max-time"),
-        (("-k", "31", "--tol", "0"), 1, "-k 31 must be at most the 30 samples"),
+        (
+            ("-k", "31", "--tol", "0"),
+            1,
+            "-k 31 must be at most 30, the number of samples",
+        ),
         (("--max-time", "nan"), 2, "--max-time"),
         (("--max-time", "-1"), 2, "--max-time"),
         (("--max-time", "x"), 2, "--max-time"),
@@ -216,6 +228,7 @@ def test_json_lines_tell_what_was_chosen(here, samples):
         "chosen": curve.chosen,
         "confidence": curve.confidence,
         "likely": list(curve.likely),
+        "at_end": False,
     }
     assert end["clusters"] == curve.chosen == 3
     assert end["out_of_time"] is False
@@ -261,10 +274,11 @@ def facts(**more):
     }
 
 
-def number(confidence, likely):
+def number(confidence, likely, at_end=False):
     return {
         **{"numbers": [1, 2, 3], "scores": [0.0, 0.5, 0.4]},
         **{"chosen": 2, "confidence": confidence, "likely": likely},
+        "at_end": at_end,
     }
 
 
@@ -278,6 +292,35 @@ def test_a_number_that_is_not_clear_comes_with_a_warning(capsys, confidence):
     warned = said.err.startswith("Warning: the data do not say clearly how many")
     assert warned == (confidence < 0.5)
     assert said.err.count("\n") == warned
+
+
+def test_the_largest_number_that_was_tried_comes_with_a_warning(capsys):
+    Lines().end(**facts(cluster_numbers=number(1.0, (2, 2), at_end=True)))
+    assert capsys.readouterr().err == (
+        "Warning: there may be more: no number above 2 was tried\n"
+    )
+
+
+def test_clusters_no_better_than_chance_come_with_a_warning(here, tmp_path):
+    noise = np.random.default_rng(0).uniform(size=(40, 12, 12))
+    np.save(tmp_path / "noise.npy", noise)
+    run = here("cluster", "noise.npy", "-k", "3")
+    assert run.returncode == 0
+    warning = "these clusters stand out no more than chance would show"
+    assert run.stderr == f"Warning: {warning}\n"
+    page = (tmp_path / "noise-clusters" / "report.html").read_text()
+    assert "These clusters stand out no more than chance" in page
+
+
+def test_a_stopped_search_goes_on_from_its_cache(here, samples, tmp_path):
+    once = here("cluster", "a.npy", "-k", "3", "--cache", "looks", "--max-time", "0")
+    assert once.returncode == 0, once.stderr
+    [look] = (tmp_path / "looks").iterdir()
+    before = look.stat().st_mtime_ns
+    again = here("cluster", "a.npy", "-k", "3", "--cache", "looks", "--force")
+    assert again.returncode == 0, again.stderr
+    assert len(list((tmp_path / "looks").iterdir())) > 1
+    assert look.stat().st_mtime_ns == before
 
 
 def test_a_single_likely_number_and_a_lack_of_time(capsys):

@@ -211,7 +211,7 @@ def test_it_says_how_sure_the_number_is(searched, confidence):
 
 def test_a_single_likely_number(searched):
     searched["search"]["numbers"]["likely"] = [3, 3]
-    assert "; no other is likely." in words(section_of(searched))
+    assert "; no other of them is likely." in words(section_of(searched))
 
 
 # What a file may hold

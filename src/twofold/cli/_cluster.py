@@ -44,6 +44,7 @@ def cluster(
     missing: options.Missing = None,
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
+    cache: options.Cache = None,
     graph: options.GraphKind = None,
     energy_weight: options.EnergyWeight = None,
     graph_weight: options.GraphWeight = None,
@@ -75,7 +76,9 @@ def cluster(
         "--max-iter": max_iter,
         "--tol": tol,
     }
-    wanted = read_wanted(clusters, given, max_time=max_time, missing=missing, seed=seed)
+    wanted = read_wanted(
+        clusters, given, max_time=max_time, cache=cache, missing=missing, seed=seed
+    )
     source = sources[0] if len(sources) == 1 else sources
     reading = _reading(
         source,

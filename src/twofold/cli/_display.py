@@ -62,12 +62,14 @@ def _tell_choice(facts: dict[str, Any]) -> None:
         f"chosen: graph {chosen['graph']}, {directions}, energy weight "
         f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
     )
+    if chosen["score"] <= 0 and facts["clusters"] > 1:
+        say("Warning", "these clusters stand out no more than chance would show")
     if facts["out_of_time"]:
         tell("--max-time was up before all settings were tried")
 
 
 def _tell_number(
-    chosen: int, confidence: float, likely: tuple[int, int], **_: Any
+    chosen: int, confidence: float, likely: tuple[int, int], at_end: bool, **_: Any
 ) -> None:
     from twofold.report import UNSURE
 
@@ -81,6 +83,8 @@ def _tell_number(
             "the data do not say clearly how many clusters there are; the report shows "
             "how all numbers do, and -k takes the one that you name",
         )
+    if at_end:
+        say("Warning", f"there may be more: no number above {chosen} was tried")
 
 
 def _counted(number: int, what: str) -> str:

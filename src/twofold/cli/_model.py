@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -39,6 +40,8 @@ class Wanted:
         The parameters of TSNMF that were given.
     max_time : float or None
         Seconds for a search.
+    cache : Path or None
+        The folder in which a search keeps its looks.
     missing : float or None
         What stands for a missing entry.
     seed : int
@@ -48,6 +51,7 @@ class Wanted:
     numbers: int | range | None
     settings: dict[str, Any]
     max_time: float | None
+    cache: Path | None
     missing: float | None
     seed: int
 
@@ -57,6 +61,7 @@ def read_wanted(
     options: dict[str, Any],
     *,
     max_time: float | None,
+    cache: Path | None,
     missing: float | None,
     seed: int,
 ) -> Wanted:
@@ -68,7 +73,7 @@ def read_wanted(
         A number, a range or "auto".
     options : dict of str to value
         Of ``PARAMETERS``; None where one was not given.
-    max_time, missing, seed : float or None, float or None, int
+    max_time, cache, missing, seed
         As in ``Wanted``.
     """
     numbers = _read_numbers(clusters)
@@ -80,13 +85,14 @@ def read_wanted(
                 f"search out, got {clusters}; name one, or leave {option} out",
                 param_hint="--clusters",
             )
-        if max_time is not None:
-            raise typer.BadParameter(
-                f"is for the search, which {option} leaves out; give one of them",
-                param_hint="--max-time",
-            )
+        for own, value in (("--max-time", max_time), ("--cache", cache)):
+            if value is not None:
+                raise typer.BadParameter(
+                    f"is for the search, which {option} leaves out; give one of them",
+                    param_hint=own,
+                )
     settings = {PARAMETERS[option]: value for option, value in given.items()}
-    return Wanted(clusters, numbers, settings, max_time, missing, seed)
+    return Wanted(clusters, numbers, settings, max_time, cache, missing, seed)
 
 
 def _read_numbers(text: str) -> int | range | None:
@@ -111,8 +117,8 @@ def check_count(wanted: Wanted, count: int) -> None:
         return
     if (numbers if isinstance(numbers, int) else numbers[-1]) > count:
         raise ValueError(
-            f"-k {wanted.clusters} must be at most the {count} samples; take fewer "
-            "clusters, or -k auto"
+            f"-k {wanted.clusters} must be at most {count}, the number of samples; "
+            "take fewer clusters, or -k auto"
         )
 
 
@@ -128,6 +134,7 @@ def model_of(wanted: Wanted) -> "TSNMF | AutoTSNMF":
         wanted.numbers,
         estimator=base,
         max_time=wanted.max_time,
+        cache=wanted.cache,
         random_state=wanted.seed,
     )
 
@@ -154,5 +161,6 @@ def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
         "out_of_time": model.out_of_time_,
     }
     if model.cluster_numbers_ is not None:
-        facts["cluster_numbers"] = asdict(model.cluster_numbers_)
+        curve = model.cluster_numbers_
+        facts["cluster_numbers"] = {**asdict(curve), "at_end": curve.at_end}
     return facts

@@ -65,6 +65,14 @@ MaxTime = Annotated[
         help="When the search for settings tries nothing new. Default: no limit.",
     ),
 ]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder that keeps what the search has seen, so that one that was stopped "
+        "goes on. Default: none.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
