@@ -13,12 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from twofold import TSNMF
+from twofold import TSNMF, AutoTSNMF
 from twofold.metrics import nmi
 
 
-def test_scikit_learns_own_checks_pass():
-    results = check_estimator(TSNMF(), on_skip=None)
+@pytest.mark.parametrize("estimator", [TSNMF(), AutoTSNMF(3, random_state=0)])
+def test_scikit_learns_own_checks_pass(estimator):
+    results = check_estimator(estimator, on_skip=None)
     ran = [result for result in results if result["status"] == "passed"]
     assert len(ran) > 40
 
