@@ -17,7 +17,9 @@ from twofold import TSNMF, AutoTSNMF
 from twofold.metrics import nmi
 
 
-@pytest.mark.parametrize("estimator", [TSNMF(), AutoTSNMF(3, random_state=0)])
+@pytest.mark.parametrize(
+    "estimator", [TSNMF(), AutoTSNMF(3, max_fits=2, random_state=0)]
+)
 def test_scikit_learns_own_checks_pass(estimator):
     results = check_estimator(estimator, on_skip=None)
     ran = [result for result in results if result["status"] == "passed"]
