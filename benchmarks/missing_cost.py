@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pages
-from settings import NEAREST, nearest_neighbors
+from settings import nearest_neighbors
 
 from twofold import TSNMF, datasets
 from twofold._problem import Problem, read_problem
@@ -20,12 +20,11 @@ def read(images: np.ndarray, k: int) -> tuple[Problem, float]:
     """What the solver takes, and the seconds up to there: mostly the completion."""
     # From a random start, which takes no time.
     options: Any = {
+        **nearest_neighbors(images),
         "tol": 0,
         "max_iter": ITERATIONS,
         "init": "random",
         "random_state": 0,
-        "n_directions": nearest_neighbors(images)["n_directions"],
-        **NEAREST,
     }
     model = TSNMF(k, missing_values=np.nan, **options)
     begin = time.perf_counter()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold._looks import Look, Observer, Setting, by_score
+from twofold._looks import Look, Observer, Setting, by_score, part_of
 from twofold._problem import check_enough
 from twofold._samples import is_count
 
@@ -22,6 +22,9 @@ _TRIALS = (0.25, 0.75)
 """How far along the numbers all settings are looked at."""
 
 _RESAMPLES = 50
+
+Seen = tuple[np.ndarray, list[Look]]
+"""Labels, and the looks in which they are seen."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def look_for_number(
     if not any(found.values()):
         return None
     if refine:
-        around = _between(numbers, curve_of(found, observer.seed).chosen)
+        around = _between(numbers, _chosen(_scores(_best_labels(found))))
         found |= {k: _in_time(observer, few, k, found) for k in around}
     return curve_of(found, observer.seed)
 
@@ -117,18 +120,15 @@ def _between(numbers: list[int], chosen: int) -> range:
 
 def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
     """The curve of looks by their number of clusters."""
-    kinds = {k: {look.setting.graph for look in looks} for k, looks in found.items()}
-    most = max(map(len, kinds.values()))
-    # Where a kind of graph is lacking, the mean over the kinds is of another sort.
-    best = {k: _best_seen(found[k]) for k in sorted(found) if len(kinds[k]) == most}
-    scores = {k: _mean_modularity(*seen) for k, seen in best.items()}
+    best = _best_labels(found)
+    scores = _scores(best)
     chosen = _chosen(scores)
     random = np.random.RandomState(seed)
     n = len(best[chosen][0])
     choices, peaks = [], []
     for _ in range(_RESAMPLES if len(best) > 1 else 1):
         times = np.bincount(random.randint(n, size=n), minlength=n)
-        again = {k: _mean_modularity(*seen, times) for k, seen in best.items()}
+        again = _scores(best, times)
         choices.append(_chosen(again))
         peaks.append(max(again, key=lambda k: again[k]))
     return Curve(
@@ -140,17 +140,30 @@ def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
     )
 
 
+def _best_labels(found: dict[int, list[Look]]) -> dict[int, Seen]:
+    """``_best_seen`` for each number at which all kinds of graphs were looked at.
+
+    Where one is lacking, the mean over the kinds is of another sort.
+    """
+    kinds = {k: {look.setting.graph for look in looks} for k, looks in found.items()}
+    most = max(map(len, kinds.values()))
+    return {k: _best_seen(found[k]) for k in sorted(found) if len(kinds[k]) == most}
+
+
+def _scores(best: dict[int, Seen], times: np.ndarray | None = None) -> dict[int, float]:
+    return {k: _mean_modularity(*seen, times) for k, seen in best.items()}
+
+
 def _quantile(numbers: list[int], part: float) -> int:
     return int(np.quantile(numbers, part, method="nearest"))
 
 
 def _chosen(scores: dict[int, float]) -> int:
-    best = max(scores.values())
-    enough = best - (1 - _AS_GOOD) * abs(best)
+    enough = part_of(max(scores.values()), _AS_GOOD)
     return min(k for k, reached in scores.items() if reached >= enough)
 
 
-def _best_seen(looks: list[Look]) -> tuple[np.ndarray, list[Look]]:
+def _best_seen(looks: list[Look]) -> Seen:
     """The best labels, and of each kind the look in which they stand out most."""
     labels = by_score(looks)[0].labels
     kinds: dict[str, Look] = {}

@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 from array_api_compat import array_namespace
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.initial import kmeans_labels
 from twofold.core.modularity import improved, indicator
 from twofold.core.placement import Edges, FittedModel, all_edges, place
 
@@ -50,7 +50,7 @@ def read_labels(
     rows = mean_rows(coefficients, group)
     labels = None if weights is None else rows.argmax(axis=1)
     if labels is None or len(np.unique(labels)) < k:
-        labels = _kmeans_labels(rows, group, k, seed)
+        labels = _group_labels(rows, group, k, seed)
     if weights is not None:
         labels = improved(_merged(weights, group), labels)
     found, labels = np.unique(labels, return_inverse=True)
@@ -65,15 +65,9 @@ def read_labels(
     return labels[group]
 
 
-def _kmeans_labels(
-    rows: np.ndarray, group: np.ndarray, k: int, seed: int
-) -> np.ndarray:
+def _group_labels(rows: np.ndarray, group: np.ndarray, k: int, seed: int) -> np.ndarray:
     """K-means on a row for each sample, as labels 0, 1, ... of the groups."""
-    kmeans = KMeans(k, n_init=10, random_state=seed)
-    with warnings.catch_warnings():
-        # Said above in terms of the samples.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = kmeans.fit_predict(rows[group])
+    labels = kmeans_labels(rows[group], k, seed)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     return np.unique(labels[first], return_inverse=True)[1]
 

@@ -114,6 +114,11 @@ def score(labels: np.ndarray, looks: Iterable[Look]) -> float:
     return mean_visibility(visibility(labels, looks))
 
 
+def part_of(best: float, part: float) -> float:
+    """So much of the best, below it even where that is negative."""
+    return best - (1 - part) * abs(best)
+
+
 def by_score(looks: Sequence[Look]) -> list[Look]:
     """The looks in the order of their labels' scores, the best first.
 
@@ -271,6 +276,5 @@ def _hopeless(looks: list[Look]) -> set[float]:
         weight = look.setting.energy_weight
         reached = score(look.labels, looks)
         best[weight] = max(best.get(weight, -np.inf), reached)
-    most = max(best.values(), default=0.0)
-    enough = most - (1 - _HOPELESS) * abs(most)
+    enough = part_of(max(best.values(), default=0.0), _HOPELESS)
     return {weight for weight, reached in best.items() if reached < enough}

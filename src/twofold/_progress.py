@@ -40,26 +40,29 @@ _trial_listener: ContextVar[TrialListener | None] = ContextVar(
 
 
 @contextmanager
+def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+@contextmanager
 def each_iteration(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of the iterations of the fits in this context.
 
     scikit-learn's callbacks do the like, from version 1.9 on.
     """
-    token = _listener.set(listener)
-    try:
+    with _set(_listener, listener):
         yield
-    finally:
-        _listener.reset(token)
 
 
 @contextmanager
 def each_trial(listener: TrialListener) -> Iterator[None]:
     """Tell ``listener`` of the looks and fits of the searches in this context."""
-    token = _trial_listener.set(listener)
-    try:
+    with _set(_trial_listener, listener):
         yield
-    finally:
-        _trial_listener.reset(token)
 
 
 class SearchProgress:

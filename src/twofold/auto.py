@@ -188,7 +188,7 @@ class AutoTSNMF(
         self : AutoTSNMF
         """
         seeds = draw_seeds(self.random_state, self.n_starts)
-        base = self._base().set_params(random_state=seeds[0])
+        base = self.base_estimator().set_params(random_state=seeds[0])
         base._validate_params()
         check_unsearched(base)
         problem = read_problem(clone(base).set_params(n_clusters=1), X, mask)
@@ -210,8 +210,8 @@ class AutoTSNMF(
         self._keep(observer, found)
         return self
 
-    def _base(self) -> TSNMF:
-        """What is not searched."""
+    def base_estimator(self) -> TSNMF:
+        """An unfitted TSNMF with the parameters that are not searched."""
         base = clone(self.estimator or TSNMF())
         if self.missing_values is not None:
             base.set_params(missing_values=self.missing_values)
@@ -292,4 +292,4 @@ class AutoTSNMF(
         return plot_search(self.search_results_, self.cluster_numbers_, axes)
 
     def __sklearn_tags__(self) -> Any:
-        return self._base().__sklearn_tags__()
+        return self.base_estimator().__sklearn_tags__()

@@ -152,7 +152,7 @@ def fitted_model(model: TSNMF | AutoTSNMF) -> TSNMF:
 def _given_model(model: TSNMF | AutoTSNMF) -> TSNMF:
     """The model itself, or what a search starts from."""
     if isinstance(model, AutoTSNMF):
-        return model.estimator or TSNMF()
+        return model.base_estimator()
     return model
 
 

@@ -81,7 +81,7 @@ def simple_start(points: np.ndarray, k: int, kind: str, seed: int) -> np.ndarray
     if kind == "random":
         draws = np.random.RandomState(seed).uniform(size=(len(points), k))
         return draws + FLOOR
-    return indicators(_kmeans_labels(points, k, seed), k)
+    return indicators(kmeans_labels(points, k, seed), k)
 
 
 def indicators(labels: np.ndarray, k: int) -> np.ndarray:
@@ -174,7 +174,7 @@ def spectral_labels(
     weights: csr_array, k: int, seed: int, n_init: int = 10
 ) -> np.ndarray:
     """K-means labels of the spectral embedding."""
-    return _kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
+    return kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
 
 
 def _leading(
@@ -186,9 +186,10 @@ def _leading(
         return stopped.eigenvectors
 
 
-def _kmeans_labels(
+def kmeans_labels(
     points: np.ndarray, k: int, seed: int, n_init: int = 10
 ) -> np.ndarray:
+    """K-means labels of points (n, d): fewer than k where fewer differ."""
     with warnings.catch_warnings():
         # Fewer distinct points than clusters is no fault of a start.
         warnings.simplefilter("ignore", ConvergenceWarning)
