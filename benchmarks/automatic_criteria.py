@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from twofold import datasets
-from twofold._looks import Look, Setting, by_score, score
 from twofold.core.modularity import indicator, modularity
-from twofold.core.quality import graph_clusters
+from twofold.core.null_model import graph_clusters
+from twofold.estimators.search.candidates import Look, Setting, by_score, score
 from twofold.metrics import nmi
 
 DROPPED, DRAWS = 0.3, 2

@@ -15,17 +15,17 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans, SpectralClustering
 
 from twofold import TSNMF, AutoTSNMF
-from twofold._labels import read_labels
-from twofold._looks import Observer, Setting, score
-from twofold._problem import Problem, draw_seeds, lowest, read_problem
-from twofold._search import grid
 from twofold.core.grams import both_sides
-from twofold.core.initial import first_adjacency, first_views, spectral_labels
 from twofold.core.modularity import modularity
-from twofold.core.quality import chance_modularity, graph_clusters
+from twofold.core.null_model import chance_modularity, graph_clusters
+from twofold.core.projected import View
+from twofold.core.start import first_adjacency, first_views, spectral_labels
 from twofold.core.state import Settings, Solution
 from twofold.core.updates import adjust
-from twofold.core.view import View
+from twofold.estimators.labels import read_labels
+from twofold.estimators.problem import Problem, draw_seeds, lowest, read_problem
+from twofold.estimators.search.candidates import Observer, Setting, score
+from twofold.estimators.search.grid import grid
 from twofold.metrics import clustering_accuracy, nmi
 
 STARTS = 5

@@ -7,8 +7,8 @@ import pages
 from sklearn.metrics import roc_auc_score
 
 from twofold import TSNMF, datasets
-from twofold._labels import mean_rows
-from twofold.results import assign_trained
+from twofold.app.results import assign_trained
+from twofold.estimators.labels import mean_rows
 
 MARKER = "<!-- measured by benchmarks/confidence.py -->"
 MOST = 4000

@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 import twofold
 from twofold import TSNMF, datasets
-from twofold._problem import read_problem
 from twofold.core.grams import both_sides
+from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy, nmi
 
 Scores = dict[str, list[dict[str, float]]]

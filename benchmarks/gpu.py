@@ -16,7 +16,7 @@ from perf_tables import MET, shown, table
 from settings import NEAREST
 
 from twofold import TSNMF, datasets
-from twofold._problem import read_problem
+from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy
 
 MARKER = "<!-- measured by benchmarks/gpu.py -->"

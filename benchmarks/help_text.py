@@ -9,7 +9,7 @@ from typing import Any
 import pages
 import typer
 
-from twofold.cli._app import app
+from twofold.app.cli.app import app
 
 MARKER = "<!-- measured by benchmarks/help_text.py -->"
 

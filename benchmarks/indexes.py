@@ -11,7 +11,7 @@ import numpy as np
 import pages
 
 from twofold import datasets
-from twofold.core.neighbors import nearest
+from twofold.core.neighbors.exact import nearest
 
 MARKER = "<!-- measured by benchmarks/indexes.py -->"
 

@@ -16,7 +16,7 @@ import twofold
 from twofold import datasets
 from twofold.methods import METHODS, build
 from twofold.metrics import clustering_accuracy, nmi
-from twofold.reproduce import paper_rows, paper_tables
+from twofold.paper import paper_rows, paper_tables
 
 MARKER = "<!-- measured by benchmarks/methods.py -->"
 CLOSE = 8.0

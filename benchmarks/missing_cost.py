@@ -8,7 +8,7 @@ import pages
 from settings import nearest_neighbors
 
 from twofold import TSNMF, datasets
-from twofold._problem import Problem, read_problem
+from twofold.estimators.problem import Problem, read_problem
 
 MARKER = "<!-- measured by benchmarks/missing_cost.py -->"
 

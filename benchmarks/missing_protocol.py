@@ -7,7 +7,7 @@ from typing import Any
 
 import pages
 
-from twofold.reproduce import Protocol, Result, Store, summarize
+from twofold.paper import Protocol, Result, Store, summarize
 
 MARKER = "<!-- measured by benchmarks/missing_protocol.py -->"
 

@@ -5,7 +5,7 @@ import pages
 from sklearn.metrics import roc_auc_score
 
 from twofold import TSNMF, datasets
-from twofold.results import assign_trained, typicality
+from twofold.app.results import assign_trained, typicality
 
 MARKER = "<!-- measured by benchmarks/outliers.py -->"
 MOST = 2500

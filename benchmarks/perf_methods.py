@@ -20,8 +20,8 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 
 from twofold import TSNMF
-from twofold._problem import read_problem
 from twofold.core.grams import both_sides
+from twofold.estimators.problem import read_problem
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 POWERS = [10.0**power for power in range(-3, 4)]
@@ -151,7 +151,7 @@ def searched_share(
     searched anew; their sum over the fit, divided by n, is what is returned. The first
     lists count as 1, those of the start as well.
     """
-    certified = importlib.import_module("twofold.core.certified")
+    certified = importlib.import_module("twofold.core.neighbors.certified")
     lists_class, searched = certified.Lists, []
 
     def recorded(*arguments: Any, **named: Any) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pages
 
-from twofold.reproduce import Protocol, Store, document, summarize, write_all
+from twofold.paper import Protocol, Store, document, summarize, write_all
 
 MARKER = "<!-- written by benchmarks/reproduction.py -->"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pages
 
-from twofold.reproduce import Result, Store
+from twofold.paper import Result, Store
 
 MARKER = "<!-- measured by benchmarks/store.py -->"
 

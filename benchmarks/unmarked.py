@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from settings import nearest_neighbors
 
 from twofold import TSNMF, datasets
-from twofold.core.completion import complete, learn_completion
+from twofold.core.missing.completion import complete, learn_completion
 from twofold.decomposition import RobustPCA
 from twofold.metrics import clustering_accuracy
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from twofold import datasets
-from twofold.reproduce import DataSet, paper_rows
+from twofold.paper import DataSet, paper_rows
 
 
 def load(name: str) -> Bunch:

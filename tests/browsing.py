@@ -1,6 +1,6 @@
 """What tests of the report do and see in a browser."""
 
-from twofold.report import render
+from twofold.app.report import render
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from twofold.model_files import load_model
+from twofold.estimators.model_files import load_model
 
 PUBLIC = (
     "labels_",

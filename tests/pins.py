@@ -20,8 +20,8 @@ from sklearn.utils import Bunch
 
 from twofold import TSNMF, AutoTSNMF, datasets, methods
 from twofold.decomposition import GNMF, PCA2D, RMNMF, RobustPCA, SemiNMF
-from twofold.reproduce import DATA, DataSet, Protocol, Store, run, summarize
-from twofold.reproduce._tables import csv_text
+from twofold.paper import DATA, DataSet, Protocol, Store, run, summarize
+from twofold.paper.tables import csv_text
 
 FILE = Path(__file__).with_suffix(".json")
 

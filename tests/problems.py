@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.core.graph import Graph, neighbor_graph
+from twofold.core.graphs.graph import Graph, neighbor_graph
 
 # (n, c, h, w) and (left, right) numbers of directions
 LAYOUTS = {

@@ -8,7 +8,7 @@ import problems
 from PIL import Image
 
 from twofold import TSNMF
-from twofold.workflow import cluster, read
+from twofold.app.workflow import cluster, read
 
 FILES = {
     "assignments.csv",

@@ -13,7 +13,7 @@ import pytest
 
 import twofold
 import twofold.core
-from twofold.methods import METHODS
+from twofold.paper.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
@@ -23,13 +23,13 @@ ROWS = ROW.findall(EQUATIONS)
 
 def core_function(path):
     module, name = path.rsplit(".", 1)
-    package = "twofold" if module.startswith("_") else "twofold.core"
+    package = "twofold" if module.startswith("estimators") else "twofold.core"
     return getattr(importlib.import_module(f"{package}.{module}"), name)
 
 
 def core_modules():
-    for module in pkgutil.iter_modules(twofold.core.__path__):
-        yield importlib.import_module(f"twofold.core.{module.name}")
+    for module in pkgutil.walk_packages(twofold.core.__path__, "twofold.core."):
+        yield importlib.import_module(module.name)
 
 
 def test_every_row_of_the_tables_is_read():
@@ -59,7 +59,7 @@ def test_every_equation_named_in_the_core_has_a_row():
 
 def test_the_lines_of_the_algorithm_are_where_the_page_says():
     lines = EQUATIONS.split("| line of Algorithm 1 |")[1].split("\n\n")[0]
-    named = re.findall(r"`(\w+\.\w+)`", lines)
+    named = re.findall(r"`([\w.]+\.\w+)`", lines)
     assert len(named) > 8
     for path in named:
         assert callable(core_function(path))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import twofold
-from twofold.tsnmf import TSNMF
+from twofold.estimators.tsnmf import TSNMF
 
 
 def printed(code):
@@ -24,7 +24,14 @@ def test_the_estimator_is_imported_when_it_is_asked_for():
         "print('TSNMF' in dir(twofold), 'sklearn' in sys.modules)\n"
         "print(twofold.TSNMF.__module__, 'sklearn' in sys.modules)\n"
     )
-    assert lines == ["False", "False", "True", "False", "twofold.tsnmf", "True"]
+    assert lines == [
+        "False",
+        "False",
+        "True",
+        "False",
+        "twofold.estimators.tsnmf",
+        "True",
+    ]
 
 
 def test_it_is_the_one_estimator():

@@ -6,7 +6,7 @@ import pytest
 import reference
 
 from twofold.core.grams import both_sides
-from twofold.core.graph import GRAPHS
+from twofold.core.graphs.graph import GRAPHS
 from twofold.core.solver import solve
 from twofold.core.state import Settings
 from twofold.core.updates import adjust

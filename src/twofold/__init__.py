@@ -1,10 +1,17 @@
-"""Clustering of matrices without flattening them."""
+"""Clustering of matrices without flattening them.
 
+``TSNMF`` and ``AutoTSNMF`` are the estimators. The packages are ``twofold.estimators``,
+``decomposition``, ``metrics`` and ``io`` (the library, on the numerics of ``core``),
+``app`` (from a folder to a report) and ``paper`` (``methods``, ``datasets`` and the
+paper's protocol).
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from twofold.auto import AutoTSNMF
-    from twofold.tsnmf import TSNMF
+    from twofold.estimators.auto import AutoTSNMF
+    from twofold.estimators.tsnmf import TSNMF
 
 __version__ = "0.1.0.dev0"
 __all__ = ["TSNMF", "AutoTSNMF", "__version__"]
@@ -13,16 +20,10 @@ __all__ = ["TSNMF", "AutoTSNMF", "__version__"]
 def __getattr__(name: str) -> Any:
     """Import an estimator when it is asked for.
 
-    So that the command line answers ``--help`` and completions without scikit-learn.
+    The command line answers ``--help`` and completions without scikit-learn.
     """
-    if name == "TSNMF":
-        from twofold.tsnmf import TSNMF
-
-        return TSNMF
-    if name == "AutoTSNMF":
-        from twofold.auto import AutoTSNMF
-
-        return AutoTSNMF
+    if name in ("TSNMF", "AutoTSNMF"):
+        return getattr(import_module("twofold.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

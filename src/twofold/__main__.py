@@ -1,6 +1,6 @@
 """``python -m twofold``."""
 
-from twofold.cli import main
+from twofold.app.cli import main
 
 if __name__ == "__main__":
     main()

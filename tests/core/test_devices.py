@@ -83,7 +83,7 @@ def test_arrays_fitted_on_a_device_come_back_as_arrays():
 
 def test_a_sweep_that_is_split_for_memory_is_the_same(monkeypatch):
     pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
-    import twofold._problem as problem
+    import twofold.estimators.problem as problem
 
     images, pairs = problems.images(), [(0.1, 1.0), (1.0, 0.1), (1.0, 1.0)]
     model = TSNMF(3, device="cpu", n_init=2, random_state=0)

@@ -16,8 +16,8 @@ from twofold.core.factorize import (
     nonnegative_centroids,
 )
 from twofold.core.grams import both_sides
-from twofold.core.graph import neighbor_graph
-from twofold.core.holes import Data
+from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.missing.filling import Data
 from twofold.core.solver import iterate, optimal_factors
 from twofold.core.state import Settings
 from twofold.core.updates import side_products, update_centroids

@@ -1,7 +1,7 @@
 import numpy as np
 import problems
 
-from twofold.core.graph import neighbor_graph
+from twofold.core.graphs.graph import neighbor_graph
 from twofold.core.objective import projected_trace, smoothness, total
 
 

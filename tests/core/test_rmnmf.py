@@ -5,8 +5,8 @@ import numpy as np
 import problems
 import pytest
 
-from twofold.core.graph import neighbor_graph
-from twofold.core.placement import FittedModel, FittedSide
+from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.prediction import FittedModel, FittedSide
 from twofold.core.rmnmf import (
     nearest_feasible,
     place_rows,

@@ -6,9 +6,9 @@ import pytest
 
 from twofold import TSNMF
 from twofold.core.grams import both_sides
-from twofold.core.graph import GRAPHS
-from twofold.core.initial import STARTS
+from twofold.core.graphs.graph import GRAPHS
 from twofold.core.solver import solve
+from twofold.core.start import STARTS
 from twofold.core.state import Settings
 
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")

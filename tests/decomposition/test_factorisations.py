@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import TSNMF
-from twofold.core.graph import GRAPHS
+from twofold.core.graphs.graph import GRAPHS
 from twofold.decomposition import GNMF, RMNMF, SemiNMF
 
 

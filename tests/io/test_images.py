@@ -308,7 +308,7 @@ def test_an_error_stops_what_has_not_begun(folder, monkeypatch):
         begun.append(path)
         raise OSError("broken")
 
-    monkeypatch.setattr("twofold.io._images.read_image", slow)
+    monkeypatch.setattr("twofold.io.images.read_image", slow)
     with pytest.raises(ValueError, match="broken"):
         read_images([folder / "a/1.png"] * 10_000, 4, n_jobs=2, on_error="raise")
     assert len(begun) <= 2 * 8 + 2

@@ -11,9 +11,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.graph import Graph
+from twofold.core.convergence import Run
+from twofold.core.graphs.graph import Graph
 from twofold.core.objective import smoothness
-from twofold.core.run import Run
 from twofold.core.solver import Progress
 from twofold.core.updates import (
     Products,

@@ -3,7 +3,7 @@
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.graph import Graph
+from twofold.core.graphs.graph import Graph
 
 TERMS = ("left_residual", "right_residual", "energy", "smoothness", "total")
 """What is recorded of every iteration."""

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.core.arrays import positive_or_one
-from twofold.core.graph import Graph
+from twofold.core.convergence import Run
+from twofold.core.graphs.graph import Graph
 from twofold.core.objective import smoothness
-from twofold.core.placement import FittedModel, edges_to
-from twofold.core.run import Run
+from twofold.core.prediction import FittedModel, edges_to
 from twofold.core.solver import Progress
 
 FIRST_PENALTY, GROWTH = 1e-5, 1.1

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from twofold.core.run import Run
+from twofold.core.convergence import Run
 from twofold.core.solver import Progress
 
 _GROWTH, _LARGEST = 1.5, 1e7

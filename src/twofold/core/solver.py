@@ -8,8 +8,9 @@ from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array, like, take_runs, to_numpy
 from twofold.core.grams import Side, both_residuals, both_ways, project
-from twofold.core.holes import Data
+from twofold.core.missing.filling import Data
 from twofold.core.objective import TERMS, projected_trace, smoothness, total
+from twofold.core.projected import see
 from twofold.core.state import (
     NOTHING_FOLLOWED,
     Factors,
@@ -25,7 +26,6 @@ from twofold.core.updates import (
     update_coefficients,
     update_projection,
 )
-from twofold.core.view import see
 
 Progress = Callable[[int, np.ndarray], bool]
 

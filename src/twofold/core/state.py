@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, map_arrays, moved
-from twofold.core.certified import Followed
-from twofold.core.graph import Graph
+from twofold.core.graphs.graph import Graph
+from twofold.core.neighbors.certified import Followed
 
 FollowedPair = tuple[Followed | None, Followed | None]
 

@@ -14,7 +14,7 @@ from twofold.core.arrays import (
     take,
     to_numpy,
 )
-from twofold.core.graph import Graph
+from twofold.core.graphs.graph import Graph
 
 _FAR_FROM_SINGULAR = 0.01
 """Part of the condition at which a pseudo-inverse would differ from the inverse."""

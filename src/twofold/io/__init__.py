@@ -1,6 +1,6 @@
 """Reading the user's own data: stacks in array files, and folders of images."""
 
-from twofold.io._arrays import read_arrays, read_stack
-from twofold.io._images import read_images
+from twofold.io.arrays import read_arrays, read_stack
+from twofold.io.images import read_images
 
 __all__ = ["read_arrays", "read_images", "read_stack"]

@@ -1,0 +1,232 @@
+"""``twofold cluster`` and ``twofold demo``."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from twofold.app.cli import options
+from twofold.app.cli.console import one_line_errors, say
+from twofold.app.cli.display import Silent, display
+from twofold.app.cli.model import (
+    Wanted,
+    check_count,
+    choice_facts,
+    model_of,
+    read_wanted,
+)
+
+if TYPE_CHECKING:
+    from twofold.app.collection import Reading, Source
+
+_LARGEST = 10_000
+"""The height or width of an image or sample."""
+
+
+@one_line_errors
+def cluster(
+    sources: options.Inputs,
+    clusters: options.Clusters = "auto",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    out: options.Out = None,
+    sort: options.SortFiles = None,
+    force: options.Force = False,
+    open_report: options.Open = False,
+    size: options.Size = None,
+    color: options.Color = None,
+    fit: options.FitHow = None,
+    labels: options.Labels = None,
+    key: options.Key = None,
+    sample_shape: options.SampleShape = None,
+    order: options.RowOrder = None,
+    missing: options.Missing = None,
+    seed: options.Seed = 0,
+    max_time: options.MaxTime = None,
+    cache: options.Cache = None,
+    graph: options.GraphKind = None,
+    energy_weight: options.EnergyWeight = None,
+    graph_weight: options.GraphWeight = None,
+    directions: options.Directions = None,
+    neighbors: options.Neighbors = None,
+    starts: options.Starts = None,
+    max_iter: options.MaxIter = None,
+    tol: options.Tol = None,
+) -> None:
+    """Cluster images and write a report to look at.
+
+    The folder of results has report.html; assignments.csv, a line for each image;
+    skipped.csv, the files that could not be read; and the model, for twofold predict.
+    It appears when all of it is written. The input is never changed.
+
+    The settings of the model, from --graph on, are chosen from the images without any
+    labels, and search.csv says what was tried. Where one of them is given nothing is
+    tried, and the others have their defaults.
+    """
+    if quiet and as_json:
+        raise typer.BadParameter("choose one of --quiet and --json")
+    given = {
+        "--graph": graph and graph.value,
+        "--energy-weight": energy_weight,
+        "--graph-weight": graph_weight,
+        "--directions": directions,
+        "--neighbors": neighbors,
+        "--starts": starts,
+        "--max-iter": max_iter,
+        "--tol": tol,
+    }
+    wanted = read_wanted(
+        clusters, given, max_time=max_time, cache=cache, missing=missing, seed=seed
+    )
+    source = sources[0] if len(sources) == 1 else sources
+    reading = _reading(
+        source,
+        for_images={"size": size, "color": color, "fit": fit, "sort": sort},
+        for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
+        missing=missing,
+    )
+    out = out or _default_folder(source)
+    with display(quiet=quiet, as_json=as_json) as shown:
+        _run(source, reading, labels, wanted, out, sort, force, shown)
+    if open_report:
+        typer.launch(str(out / "report.html"))
+
+
+@one_line_errors
+def demo(
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    out: options.Out = None,
+    force: options.Force = False,
+    open_report: options.Open = False,
+) -> None:
+    """Cluster handwritten digits, to see how it goes.
+
+    They are the 1,797 that come with scikit-learn.
+    """
+    cluster(
+        ["digits"],
+        clusters="10",
+        quiet=quiet,
+        as_json=as_json,
+        out=out,
+        force=force,
+        open_report=open_report,
+    )
+
+
+def _run(
+    source: "Source",
+    reading: "Reading",
+    labels: str | None,
+    wanted: Wanted,
+    out: Path,
+    sort: options.Sort | None,
+    force: bool,
+    shown: Silent,
+) -> None:
+    """Read, fit and write; tell what came out."""
+    from twofold.app import workflow
+    from twofold.app.collection import missing_entries
+
+    begin = time.time()
+    try:
+        _check_place(source, out, force)
+        collection = workflow.read(source, reading, labels=labels, tell=shown)
+        check_count(wanted, len(collection.images))
+        model = model_of(wanted)
+        report = workflow.cluster(
+            collection, model, out, sort=sort and sort.value, force=force, tell=shown
+        )
+    except KeyboardInterrupt:
+        page = out / "report.html"
+        written = page.exists() and page.stat().st_mtime >= begin
+        say("Stopped", f"after {page}" if written else "nothing was written")
+        raise
+    facts = choice_facts(model)
+    if wanted.missing is not None:
+        missing = missing_entries(collection.images, wanted.missing)
+        facts["missing"] = int(missing.any(axis=1).sum())
+    fitted = workflow.fitted_model(model)
+    shown.end(
+        report=str(report),
+        images=len(collection.images),
+        shape=list(fitted.sample_shape_),
+        skipped=len(collection.skipped),
+        clusters=len(set(fitted.labels_.tolist())),
+        iterations=fitted.n_iter_,
+        **facts,
+    )
+
+
+def _check_place(source: "Source", out: Path, force: bool) -> None:
+    """Refuse a folder of results early, before anything is read."""
+    from twofold.app.collection import folder_of, kind_of
+    from twofold.app.outputs import check_apart, check_folder
+
+    if not isinstance(source, str | Path):
+        check_apart(map(Path, source), out)
+    elif Path(source).exists():
+        check_apart([Path(source)], out)
+    elif kind_of(source) == "images":
+        folder = folder_of(source)
+        if not Path.cwd().is_relative_to(folder.resolve()):  # results go there
+            check_apart([folder], out)
+    check_folder(out, force=force)
+
+
+def _default_folder(source: "Source") -> Path:
+    from twofold.app.collection import name_of
+
+    return Path(f"{name_of(source)}-clusters")
+
+
+def _reading(
+    source: "Source",
+    *,
+    for_images: dict[str, Any],
+    for_arrays: dict[str, Any],
+    missing: float | None,
+) -> "Reading":
+    """How to read ``source``; an option for another kind of input is refused."""
+    from twofold.app.collection import Reading, kind_of
+
+    are_images = kind_of(source) == "images"
+    what, unfit = ("array", for_arrays) if are_images else ("image", for_images)
+    for name, value in unfit.items():
+        if value is not None:
+            raise typer.BadParameter(
+                f"is for {what} files, and {source} is none",
+                param_hint=f"--{name.replace('_', '-')}",
+            )
+    if are_images:
+        size, fit = for_images["size"], for_images["fit"]
+        return Reading(
+            size=_sizes(size, "--size", 1, 2),
+            color=for_images["color"],
+            fit=fit.value if fit else "stretch",
+            missing=missing,
+        )
+    order = for_arrays["order"]
+    return Reading(
+        key=for_arrays["key"],
+        sample_shape=_sizes(for_arrays["sample_shape"], "--sample-shape", 2, 3),
+        order=order.value if order else "C",
+    )
+
+
+def _sizes(text: str | None, option: str, least: int, most: int) -> Any:
+    """'48x64' as (48, 64); a single number stands for two."""
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    whole = all(part.isdecimal() and 0 < int(part) <= _LARGEST for part in parts)
+    if not whole or not least <= len(parts) <= most:
+        example = "64 or 48x64" if least == 1 else "32x32"
+        raise typer.BadParameter(
+            f"expected sizes up to {_LARGEST}, such as {example}, got {text}",
+            param_hint=option,
+        )
+    numbers = tuple(int(part) for part in parts)
+    return numbers * 2 if len(numbers) == 1 else numbers

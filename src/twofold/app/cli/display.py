@@ -1,0 +1,177 @@
+"""Progress on a terminal, as JSON lines, or not at all."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, Progress, TextColumn
+
+from twofold.app.cli.console import errors, say, tell
+
+if TYPE_CHECKING:
+    from twofold.app.workflow import Step
+
+_EVERY = 0.5
+"""Seconds between two JSON lines about files that are being read."""
+
+
+class Silent:
+    """Shows no steps, and at the end the path of the report."""
+
+    def __call__(self, step: "Step") -> None:
+        """Take a step."""
+
+    def end(self, **facts: Any) -> None:
+        """Take what came out."""
+        tell(str(facts["report"]))
+
+
+class Lines(Silent):
+    """Shows no steps, and at the end a few lines."""
+
+    def end(self, **facts: Any) -> None:
+        """Say what came out."""
+        shape = " x ".join(map(str, facts["shape"]))
+        tell(f"{_counted(facts['images'], 'sample')} of {shape}")
+        if facts["skipped"]:
+            tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
+        if "missing" in facts:
+            count = _counted(facts["missing"], "sample")
+            filled = "completed.npy has them filled in"
+            more = filled if facts["missing"] else "no entry has the value of --missing"
+            tell(f"{count} with missing entries; {more}")
+        if "chosen" in facts:
+            _tell_choice(facts)
+        clusters = _counted(facts["clusters"], "cluster")
+        tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
+        tell(f"Report: {facts['report']}")
+
+
+def _tell_choice(facts: dict[str, Any]) -> None:
+    """What a search has chosen, and how sure that is."""
+    if "cluster_numbers" in facts:
+        _tell_number(**facts["cluster_numbers"])
+    chosen = facts["chosen"]
+    if chosen["score"] is None:
+        tell("chosen: the defaults; the graphs are in more pieces than clusters")
+        return
+    directions = _counted(chosen["n_directions"], "direction")
+    tell(
+        f"chosen: graph {chosen['graph']}, {directions}, energy weight "
+        f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
+    )
+    if chosen["score"] <= 0 and facts["clusters"] > 1:
+        say("Warning", "these clusters stand out no more than chance would show")
+    if facts["out_of_time"]:
+        tell("--max-time was up before all settings were tried")
+
+
+def _tell_number(
+    chosen: int, confidence: float, likely: tuple[int, int], at_end: bool, **_: Any
+) -> None:
+    from twofold.app.report import UNSURE
+
+    low, high = likely
+    span = f"{low}" if low == high else f"{low} to {high}"
+    clusters = _counted(chosen, "cluster")
+    tell(f"chosen: {clusters} (confidence {confidence:.0%}, likely {span})")
+    if confidence < UNSURE:
+        say(
+            "Warning",
+            "the data do not say clearly how many clusters there are; the report shows "
+            "how all numbers do, and -k takes the one that you name",
+        )
+    if at_end:
+        say("Warning", f"there may be more: no number above {chosen} was tried")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+class JsonLines(Silent):
+    """Shows each step, and the end, as an object on a line of stdout."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+
+    def __call__(self, step: "Step") -> None:
+        """Write a step, leaving out most of many files."""
+        now = time.monotonic()
+        often = step.stage == "reading" and 0 < step.done < step.total
+        if often and now - self.last < _EVERY:
+            return
+        self.last = now
+        self._write(step.stage, done=step.done, total=step.total, **step.facts)
+
+    def end(self, **facts: Any) -> None:
+        """Write what came out."""
+        self._write("done", **facts)
+
+    def _write(self, event: str, **facts: Any) -> None:
+        print(json.dumps({"event": event, **facts}), flush=True)
+
+
+class Bars(Lines):
+    """A bar on stderr for each stage, with the time that is left of it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.stage = ""
+        self.begin = 0.0
+        self.task = progress.add_task("", total=None, text="")
+
+    def end(self, **facts: Any) -> None:
+        """Take the bar away, then say what came out."""
+        self.progress.stop()
+        super().end(**facts)
+
+    def __call__(self, step: "Step") -> None:
+        """Move the bar, or begin with the next one."""
+        now = time.monotonic()
+        if step.stage != self.stage:
+            self.stage, self.begin = step.stage, now
+        left = (now - self.begin) * (step.total - step.done) / max(step.done, 1)
+        few = step.stage != "reading" or step.done in (0, step.total)
+        self.progress.update(
+            self.task,
+            description=step.stage.capitalize(),
+            completed=step.done,
+            total=step.total or None,  # 0 is not known yet
+            text=_text(step, left if step.done else None),
+            refresh=few,  # short stages are seen too
+        )
+
+
+def _text(step: "Step", left: float | None) -> str:
+    if step.stage == "writing":
+        return str(step.facts.get("file", ""))
+    if step.stage == "reading":
+        about = f"{step.done:,} of {step.total:,} files"
+        return about if left is None else f"{about}, {left:.0f} s left"
+    if step.stage == "searching":
+        about = f"{_counted(step.done, 'look')} at settings"
+        return f"{about}, at most {left:.0f} s left" if left else about
+    if left is None:
+        return "choosing a start"
+    objective = step.facts["objective"]
+    return (
+        f"iteration {step.done}, objective {objective:.5g}, at most {left:.0f} s left"
+    )
+
+
+@contextmanager
+def display(*, quiet: bool, as_json: bool) -> Iterator[Silent]:
+    """What shows the steps of a command, bars on a terminal alone."""
+    if as_json or quiet or not errors.is_terminal:
+        yield JsonLines() if as_json else Silent() if quiet else Lines()
+        return
+    columns = (
+        TextColumn("{task.description:9}"),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+    )
+    with Progress(*columns, console=errors, transient=True) as progress:
+        yield Bars(progress)

@@ -1,0 +1,73 @@
+"""``twofold predict``."""
+
+import io
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from twofold.app.cli import options
+from twofold.app.cli.console import one_line_errors, say
+
+
+@one_line_errors
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="The folder that twofold cluster wrote."),
+    ],
+    sources: options.Inputs,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file to write. Default: print it."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is there.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write an object on a line for each image.")
+    ] = False,
+    key: options.Key = None,
+) -> None:
+    """Place new images among the clusters of a model.
+
+    The columns are those of assignments.csv. Images are read as those of the model
+    were; files that cannot be read are named on stderr.
+    """
+    from twofold.app import workflow
+    from twofold.app.outputs import assignment_rows
+
+    if out is not None:
+        _check_file(out, [model, *map(Path, sources)], force)
+    source = sources[0] if len(sources) == 1 else sources
+    collection, found, nearest = workflow.predict(model, source, key=key)
+    for name, reason in collection.skipped:
+        say("Skipped", f"{name}: {reason}")
+    _write(assignment_rows(collection.names, found, nearest), out, as_json)
+
+
+def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
+    from twofold.app.outputs import COLUMNS, open_table, write_csv, write_json_lines
+    from twofold.io.staging import staged_file
+
+    write = write_json_lines if as_json else write_csv
+    if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):  # as in a file
+            sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+        write(sys.stdout, COLUMNS, rows)
+        return
+    with staged_file(out) as partial, open_table(partial) as file:
+        write(file, COLUMNS, rows)
+
+
+def _check_file(out: Path, sources: list[Path], force: bool) -> None:
+    """Refuse a table that cannot be written, or that would replace what is read."""
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} is there already; name another, or use --force")
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"--out {out}: there is no folder {out.parent}")
+    places = out.resolve(), out.resolve().parent
+    if any(source.resolve() in places for source in sources):
+        raise ValueError(f"--out {out} must not be in what is read; name another file")

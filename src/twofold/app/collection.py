@@ -1,0 +1,305 @@
+"""What a user may name: a folder of images, a pattern, an array file, a data set."""
+
+import glob
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from twofold import io
+from twofold.estimators.missing import marked
+from twofold.estimators.samples import read_numbers
+from twofold.io.arrays import READERS, chosen_array, shaped
+from twofold.paper import datasets
+
+Source = str | Path | Sequence[str | Path]
+"""A folder, a pattern, an array file, a data set, one image file or many."""
+
+Count = Callable[[int, int], None]
+"""Called with how many of how many files have been read."""
+
+FOLDERS = "folders"
+"""The word for labels that are the names of the images' folders."""
+
+THUMBNAIL = 96
+"""The longest side of a thumbnail."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How samples are read, so that new ones can be read in the same way.
+
+    Attributes
+    ----------
+    size : (int, int) or None
+        Height and width of image files; None chooses.
+    color : bool or None
+        Whether image files keep their colours; None chooses.
+    fit : {"stretch", "crop"}
+    key : str or None
+        The array in an array file.
+    sample_shape : tuple of int or None
+        Of the samples in the rows of a flat array.
+    order : {"C", "F"}
+        How such a row holds its sample.
+    missing : float or None
+        What stands for a missing pixel of image files, which is not blended with
+        others where they are resized.
+    """
+
+    size: tuple[int, int] | None = None
+    color: bool | None = None
+    fit: str = "stretch"
+    key: str | None = None
+    sample_shape: tuple[int, ...] | None = None
+    order: str = "C"
+    missing: float | None = None
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Samples and what is known of them.
+
+    Attributes
+    ----------
+    title : str
+        A name for people.
+    images : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
+        As they were read, or completed by a model.
+    names : list of str
+        Paths, or places in an array such as ``faces.mat[17]``.
+    paths : list of Path
+        The files, empty where the samples have none of their own.
+    skipped : list of (str, str)
+        Files left out, and why.
+    reading : Reading
+        With everything chosen.
+    target : ndarray of shape (n,) or None
+        Known classes, from 0.
+    target_names : list of str
+    thumbnails : uint8 array of shape (n, t, t, 3) or None
+        Pictures of image files, in the middle of their squares.
+    thumbnail_sizes : int array of shape (n, 2) or None
+        Height and width of each.
+    missing : boolean array of the shape of ``images``, or None
+        Which entries a model has completed, if any.
+    """
+
+    title: str
+    images: np.ndarray
+    names: list[str]
+    paths: list[Path] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    reading: Reading = field(default_factory=Reading)
+    target: np.ndarray | None = None
+    target_names: list[str] = field(default_factory=list)
+    thumbnails: np.ndarray | None = None
+    thumbnail_sizes: np.ndarray | None = None
+    missing: np.ndarray | None = None
+
+
+def read_collection(
+    source: Source,
+    reading: Reading | None = None,
+    *,
+    labels: str | None = None,
+    thumbnails: bool = False,
+    progress: Count | None = None,
+) -> Collection:
+    """Read what ``source`` names.
+
+    Parameters
+    ----------
+    source : str, Path or sequence of them
+        A folder of images or one image, a glob pattern, an array file (.mat, .npy,
+        .npz, .csv, .tsv, .txt or .data), or the name of a data set; or image files.
+        What exists as a path is not taken for a name.
+    reading : Reading or None
+        How; None chooses everything. What is for another kind of source is ignored.
+    labels : str or None
+        Where known classes are: "folders" for the folders of image files, or the name
+        of an array in an array file. Those of a data set come by themselves.
+    thumbnails : bool, default=False
+        Whether pictures of image files are wanted.
+    progress : callable or None
+
+    Returns
+    -------
+    Collection
+    """
+    reading = reading or Reading()
+    kind = kind_of(source)
+    if kind == "images":
+        return _from_images(source, reading, labels, thumbnails, progress)
+    assert isinstance(source, str | Path)
+    if kind == "array":
+        return _from_array_file(Path(source), reading, labels)
+    return _from_data_set(str(source), labels)
+
+
+def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
+    """Which entries (n, f) have the value that stands for a missing one."""
+    rows = read_numbers(images, "images").reshape(len(images), -1)
+    found = marked(rows, missing_values)
+    return np.zeros(rows.shape, dtype=bool) if found is None else found
+
+
+def check_entries(collection: Collection, missing_values: float | None) -> None:
+    """Refuse samples that are not finite, or of which nothing was observed, by name."""
+    missing = missing_entries(collection.images, missing_values)
+    rows = collection.images.reshape(missing.shape)
+    wrong = ~(np.isfinite(rows) | missing)
+    if wrong.any():
+        n_nan = int(np.isnan(rows[wrong]).sum())
+        way_out = "cluster with --missing nan to fit what was observed, or "
+        raise ValueError(
+            f"{collection.title} must be finite, got {n_nan} NaN and "
+            f"{wrong.sum() - n_nan} infinite entries, the first in "
+            f"{collection.names[wrong.any(axis=1).argmax()]}; "
+            f"{way_out if n_nan else ''}leave these samples out"
+        )
+    empty = np.flatnonzero(missing.all(axis=1))
+    if len(empty):
+        others = f" and {len(empty) - 1} others" if len(empty) > 1 else ""
+        raise ValueError(
+            f"{collection.names[empty[0]]}{others} must have an observed entry, got "
+            f"{missing_values:g}, which stands for missing ones, alone; leave such "
+            "samples out"
+        )
+
+
+def kind_of(source: Source) -> str:
+    """Whether ``source`` names "images", an "array" or a "data set"."""
+    if not isinstance(source, str | Path):
+        for path in map(Path, source):
+            if path.is_dir() or path.suffix.lower() in READERS or not path.exists():
+                raise ValueError(
+                    f"{path}: of many inputs each must be an image file; name one "
+                    "folder, pattern or array file alone"
+                )
+        return "images"
+    path = Path(source)
+    if path.is_file() and path.suffix.lower() in READERS:
+        return "array"
+    if path.exists() or glob.has_magic(str(source)):
+        return "images"
+    if str(source) in datasets.NAMES:
+        return "data set"
+    raise FileNotFoundError(
+        f"{source}: expected a folder, a pattern such as 'photos/*.jpg', an array file "
+        f"or a data set ({', '.join(datasets.NAMES)}), and there is none of this name"
+    )
+
+
+def folder_of(source: Source) -> Path:
+    """The folder that all of ``source`` is in, or that it is."""
+    if not isinstance(source, str | Path):
+        folders = [Path(path).absolute().parent for path in source]
+        return Path(os.path.commonpath(folders))
+    path = Path(source)
+    while not path.is_dir() and path != path.parent:  # of a pattern, its fixed part
+        path = path.parent
+    return path
+
+
+def name_of(source: Source) -> str:
+    """A short name for people, and for a folder of results."""
+    if isinstance(source, str | Path) and not glob.has_magic(str(source)):
+        path = Path(source)
+        return path.stem if path.is_file() else path.resolve().name or "images"
+    return folder_of(source).resolve().name or "images"
+
+
+def _from_images(
+    source: Source,
+    reading: Reading,
+    labels: str | None,
+    thumbnails: bool,
+    progress: Count | None,
+) -> Collection:
+    if labels not in (None, FOLDERS):
+        raise ValueError(f"labels of image files can be {FOLDERS!r}, got {labels!r}")
+    found = io.read_images(
+        source,
+        reading.size,
+        color=reading.color,
+        fit=reading.fit,
+        missing=reading.missing,
+        labels=labels is not None,
+        thumbnails=THUMBNAIL if thumbnails else None,
+        progress=progress or False,
+    )
+    if labels and len(found.target_names) == 1:
+        raise ValueError(
+            f"labels={labels!r} needs images in more than one folder, and all are in "
+            f"{found.target_names[0]!r}"
+        )
+    height, width, *channels = found.images.shape[1:]
+    return Collection(
+        title=name_of(source),
+        images=found.images,
+        names=[str(path) for path in found.paths],
+        paths=found.paths,
+        skipped=[(str(path), reason) for path, reason in found.skipped],
+        reading=Reading(
+            size=(height, width),
+            color=bool(channels),
+            fit=reading.fit,
+            missing=reading.missing,
+        ),
+        target=found.get("target"),
+        target_names=found.get("target_names", []),
+        thumbnails=found.get("thumbnails"),
+        thumbnail_sizes=found.get("thumbnail_sizes"),
+    )
+
+
+def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collection:
+    arrays = io.read_arrays(path)
+    stack = chosen_array(arrays, reading.key, path)
+    stack = shaped(stack, reading.sample_shape, reading.order, path)
+    if stack.ndim < 2:
+        raise ValueError(
+            f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
+        )
+    if stack.dtype == bool:  # which cannot be subtracted
+        stack = stack.astype(np.uint8)
+    target: np.ndarray | None = None
+    names: list[str] = []
+    if labels is not None:
+        target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
+    return Collection(
+        title=path.name,
+        images=stack,
+        names=[f"{path}[{i}]" for i in range(len(stack))],
+        reading=reading,
+        target=target,
+        target_names=names,
+    )
+
+
+def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[str]]:
+    if values.size != n or not np.isfinite(values).all():
+        what = f"shape {values.shape}" if values.size != n else "NaN or infinite ones"
+        raise ValueError(
+            f"labels in {path} must be one number for each of the {n} samples, got "
+            f"{what}"
+        )
+    names, target = np.unique(values.reshape(-1), return_inverse=True)
+    return target, [str(int(v)) if v == int(v) else str(v) for v in names]
+
+
+def _from_data_set(name: str, labels: str | None) -> Collection:
+    if labels is not None:
+        raise ValueError(f"the labels of {name} come by themselves, got {labels!r}")
+    data = datasets.load(name)
+    classes = np.unique(data.target)
+    return Collection(
+        title=name,
+        images=data.images,
+        names=[f"{name}[{i}]" for i in range(len(data.images))],
+        target=data.target,
+        target_names=data.target_names or [str(label) for label in classes],
+    )

@@ -1,0 +1,1 @@
+"""Graphs of the projected samples: one file for each kind."""

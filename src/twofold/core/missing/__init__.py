@@ -1,0 +1,1 @@
+"""Missing entries: their completion before a fit, and their step within one."""

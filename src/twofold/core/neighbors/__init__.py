@@ -1,0 +1,1 @@
+"""Nearest neighbours: exact search, certified lists, approximate search."""

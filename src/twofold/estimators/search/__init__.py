@@ -1,0 +1,1 @@
+"""The search of AutoTSNMF: candidates, their score, the number of clusters."""

@@ -1,0 +1,376 @@
+"""TSNMF, the scikit-learn estimator of two-dimensional semi-NMF."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from numpy.typing import ArrayLike
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from twofold.core.arrays import Array, to_numpy
+from twofold.core.graphs.graph import GRAPHS
+from twofold.core.prediction import fitted_model, reconstruction_errors
+from twofold.core.projected import SEARCHES
+from twofold.core.start import STARTS
+from twofold.core.state import Solution, State
+from twofold.core.updates import adjust, canonical_signs
+from twofold.estimators.labels import READINGS, PlacedClusters, read_labels
+from twofold.estimators.missing import is_nan
+from twofold.estimators.prediction import PlacingMixin
+from twofold.estimators.problem import (
+    Problem,
+    check_weights,
+    lowest,
+    read_pairs,
+    read_problem,
+)
+from twofold.estimators.progress import (
+    CallbackSupportMixin,
+    FitProgress,
+    warn_unfinished,
+)
+from twofold.estimators.samples import SCALES, from_stack
+
+
+class TSNMF(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    PlacingMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Two-dimensional semi-nonnegative matrix factorisation for clustering.
+
+    TS-NMF clusters matrices, such as images, without flattening them. It learns
+    at once orthonormal directions P and Q that matter in the columns and rows of
+    the samples, signed 2-D centroids U, nonnegative coefficients V, and
+    nearest-neighbour graphs of the samples projected by P and by Q, which are
+    rebuilt in every iteration. ``methods.build("ts-nmf", k)`` has the settings of the
+    paper; the defaults here are better on most data.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        k, the number of clusters.
+    n_directions : int, (int, int) or None, default=None
+        r, how many directions are kept on each side: one number for both, or the
+        left (rows) and the right (columns) one. Each is capped at the size of its
+        side. None stands for 4, or for as many as keep 32 entries of a sample
+        where the other side is shorter than 8: 32 directions of a vector.
+    energy_weight : float, default=1.0
+        lambda_1, how much the directions care for the energy of the samples that
+        they keep rather than for what the centroids explain.
+    graph_weight : float, default=1.0
+        lambda_2, how strongly neighbours are drawn to like coefficients.
+    n_neighbors : int or None, default=None
+        Neighbours that each sample lists in a graph; at most all others. None
+        stands for 10 where ``graph`` is "shared" or "self", and else for 3, or 5
+        with vectors.
+    graph : {"auto", "shared", "self", "heat", "binary", "cosine"}, default="auto"
+        Who is joined, and how strongly. "self" joins samples that have the largest
+        shares in writing each other as combinations of all, as samples of one subspace
+        do, by these shares; "shared" does the same, but makes light of those that are
+        not among each other's nearest neighbours. The others join nearest neighbours,
+        by exp(-distance^2 / mean squared edge length), 1, or the cosine between the
+        projected samples, which then also decides who is near. "auto" is "shared", or
+        "heat" for samples of fewer than 32 entries.
+    neighbors : {"exact", "approximate"}, default="exact"
+        Whether neighbours are the nearest samples for certain. Approximate ones, found
+        by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
+        samples and more, and hardly ever others; of samples that are equally near any
+        may be listed. Shares in each other, and all neighbours of tensors or on a
+        ``device``, are always exact.
+    assign_labels : {"graph", "k-means"}, default="graph"
+        How labels are read off V. "graph": each sample is of the cluster of its largest
+        coefficient, and then samples move as long as that raises the modularity of the
+        labels in the learned graphs. "k-means": K-means on V, as in the paper.
+    init : {"spectral", "k-means", "random"} or array-like, default="spectral"
+        The start of V: K-means indicators in the spectral embedding of the graphs
+        under the directions of a single cluster, K-means indicators of the samples,
+        uniform random numbers, or nonnegative coefficients of shape
+        (n, n_clusters). Entries below a thousandth of the largest are lifted to
+        it, since a multiplicative step never leaves zero. Their scale matters: the
+        graph term grows with its square. That of the other starts is about 1.
+    n_init : int, default=1
+        How many starts are run, all in one batch; the one of the lowest objective
+        is kept. An array given as ``init`` is run once.
+    max_iter : int, default=100
+        The most iterations of a run.
+    tol : float, default=5e-2
+        A run stops when one iteration changes its objective by no more than
+        ``tol`` times the energy of the samples.
+    sample_shape : tuple of int or None, default=None
+        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. None
+        takes every row as a vector, a matrix of one column.
+    scale : {"auto", "sample", "global"}, default="auto"
+        What the samples are divided by before the fit: each by its own norm, or
+        all by one number, so that their root mean square norm is 1. Either way
+        the unit of the pixels does not matter. "auto" is "global" for vectors,
+        whose lengths tell them apart, and "sample" for all other samples.
+    missing_values : float or None, default=None
+        What stands for a missing entry in X: usually ``np.nan``, or any other number.
+        With None no entry may be missing but those of a ``mask``. Missing entries are
+        unknowns of the model: they start from a low-rank completion of the samples,
+        and every iteration fills them anew from what the model makes of the others.
+    device : str or None, default=None
+        Where to iterate: a device of PyTorch's, such as ``"cuda"``. The fitted arrays
+        come back to where X lies. With None it is there that all is done.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the starts and K-means. None draws a fresh seed each time.
+    verbose : int, default=0
+        Whether to print the objective after each iteration.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        The cluster of each sample; identical samples share one.
+    components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
+        U, the centroids, of any sign, in the unit of the pixels.
+    coefficients_ : array of shape (n, n_clusters)
+        V, nonnegative, with columns of length 1.
+    left_projection_ : array of shape (h, r)
+        Q, orthonormal columns.
+    right_projection_ : array of shape (w, r)
+        P, orthonormal columns.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each iteration. It need not fall: the graphs change.
+    objective_terms_ : dict of str to ndarray of shape (n_iter_,)
+        ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
+        unweighted terms that make up the objective. With missing entries ``energy``
+        is minus what the directions lose of it, rather than what they keep.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    reconstruction_error_ : array of shape (n,)
+        The Frobenius norm of each sample less its reconstruction, over the entries
+        that are not missing.
+    sample_shape_ : tuple of int
+        (h, w), (h, w, c) or (f,).
+    n_features_in_ : int
+        Entries of a sample.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where it has any.
+
+    References
+    ----------
+    C. Peng, Z. Zhang, C. Chen, Z. Kang, Q. Cheng. Two-dimensional semi-nonnegative
+    matrix factorization for clustering. Information Sciences 590, 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twofold import TSNMF
+    >>> digits = load_digits(n_class=3)
+    >>> model = TSNMF(n_clusters=3, random_state=0).fit(digits.images)
+    >>> model.components_.shape
+    (3, 8, 8)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
+        "energy_weight": [Interval(Real, 0, None, closed="left")],
+        "graph_weight": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "graph": [StrOptions({"auto", *GRAPHS})],
+        "neighbors": [StrOptions(set(SEARCHES))],
+        "assign_labels": [StrOptions(set(READINGS))],
+        # A sparse matrix is let through to an error that says so.
+        "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "sample_shape": [tuple, list, None],
+        "scale": [StrOptions(set(SCALES))],
+        "missing_values": [Real, None],
+        "device": [str, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_directions: int | tuple[int, int] | None = None,
+        energy_weight: float = 1.0,
+        graph_weight: float = 1.0,
+        n_neighbors: int | None = None,
+        graph: str = "auto",
+        neighbors: str = "exact",
+        assign_labels: str = "graph",
+        init: str | ArrayLike = "spectral",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 5e-2,
+        sample_shape: tuple[int, ...] | None = None,
+        scale: str = "auto",
+        missing_values: float | None = None,
+        device: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_directions = n_directions
+        self.energy_weight = energy_weight
+        self.graph_weight = graph_weight
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.neighbors = neighbors
+        self.assign_labels = assign_labels
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.sample_shape = sample_shape
+        self.scale = scale
+        self.missing_values = missing_values
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> "TSNMF":
+        """Learn the centroids, coefficients, directions and labels of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples: matrices, matrices of c channels that share their directions,
+            or flat samples (see ``sample_shape``). Any real dtype; float32 stays.
+            A PyTorch tensor is fitted where it lies, and the fitted arrays are
+            tensors too. What a masked array masks is missing.
+        y : ignored
+        mask : array-like of bool, of the shape of X or of one channel of it, or None
+            True for entries of X that are missing, besides ``missing_values``.
+
+        Returns
+        -------
+        self : TSNMF
+        """
+        problem = read_problem(self, X, mask)
+        weights = [(self.energy_weight, self.graph_weight)]
+        with FitProgress(self, X) as progress:
+            [solutions] = problem.solve(weights, progress)
+        return self._keep_best(problem, solutions)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_sweep(
+        self, X: Any, weights: Iterable[tuple[float, float]], *, mask: Any = None
+    ) -> list["TSNMF"]:
+        """Fit many pairs of weights to the same samples, in one batch.
+
+        With missing entries each pair fills a copy of the samples of its own.
+
+        Parameters
+        ----------
+        X : array-like
+            As for ``fit``.
+        weights : iterable of (energy_weight, graph_weight)
+        mask : array-like of bool, or None
+            As for ``fit``.
+
+        Returns
+        -------
+        list of TSNMF
+            A fitted clone for each pair, as if it had been fitted alone.
+        """
+        pairs = read_pairs(weights)
+        models = [
+            clone(self).set_params(energy_weight=energy, graph_weight=graph)
+            for energy, graph in pairs
+        ]
+        for model in models:
+            model._validate_params()
+        problem = read_problem(models[0], X, mask)
+        check_weights(pairs, problem.samples)
+        seen = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
+        with FitProgress(self, X) as progress:
+            batches = problem.solve(pairs, progress)
+        for model, solutions in zip(models, batches, strict=True):
+            vars(model).update(seen)
+            model._keep_best(problem, solutions)
+        return models
+
+    def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
+        """Line 9 of Algorithm 1 on the run of the lowest objective."""
+        best = lowest(solutions)
+        self.objective_terms_ = dict(best.history)
+        self.objective_history_ = self.objective_terms_.pop("total")
+        self.n_iter_ = len(self.objective_history_)
+        if not best.converged:
+            reason = (
+                "an iteration changed the objective by at most "
+                f"tol={self.tol} of the samples' energy"
+            )
+            warn_unfinished(self, self.n_iter_, reason, stacklevel=5)
+        samples = problem.samples if best.samples is None else best.samples
+        coefficients = self._keep_state(problem, samples, best.state)
+        return self._keep_labels(problem, coefficients, best.state)
+
+    def _keep_state(self, problem: Problem, samples: Array, state: State) -> Array:
+        """Line 9 up to K-means; returns V in the order of the problem's samples."""
+        self._projections = state.left.projection, state.right.projection
+        self._fitted = fitted_model(
+            samples, state, float(self.graph_weight), problem.settings
+        )
+        self._completion = problem.completion
+        self._energy_weight = float(self.energy_weight)
+        unit, centroids, lengths = adjust(state.coefficients, state.centroids)
+        coefficients, centroids = unit[0, ...], centroids[0, ...]
+        self._lengths = lengths[0, ...]
+        self._scaling = problem.scale, problem.typical_norm
+        self.sample_shape_ = problem.shape
+        images = from_stack(centroids, problem.shape)
+        self.components_ = problem.typical_norm * images
+        self.left_projection_ = canonical_signs(state.left.projection[0, ...])
+        self.right_projection_ = canonical_signs(state.right.projection[0, ...])
+        self.coefficients_ = problem.as_given(coefficients)
+        errors = reconstruction_errors(
+            samples, coefficients, centroids, problem.missing
+        )
+        self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
+        return coefficients
+
+    def _keep_labels(
+        self, problem: Problem, coefficients: Array, state: State
+    ) -> "TSNMF":
+        """The end of line 9, and what ``predict`` compares new samples with."""
+        graph = state.adjacency if self.assign_labels == "graph" else None
+        labels = read_labels(
+            to_numpy(coefficients),
+            graph,
+            problem.group,
+            self.n_clusters,
+            problem.labels_seed,
+        )
+        self._clusters = PlacedClusters(
+            self._fitted, self._lengths, labels, self.assign_labels
+        )
+        xp = array_namespace(coefficients)
+        labels = xp.asarray(labels, device=device(coefficients))
+        self.labels_ = problem.as_given(labels)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
+        """``fit`` and then ``transform``."""
+        return self.fit(X, mask=mask).transform(X, mask=mask)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.coefficients_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.allow_nan = is_nan(self.missing_values)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

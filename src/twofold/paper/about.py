@@ -1,0 +1,79 @@
+"""What was run, on what and for how long, from the results themselves."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from twofold.paper.data import find_data
+from twofold.paper.jobs import Result
+from twofold.paper.objects import find_method
+
+
+@dataclass(frozen=True)
+class About:
+    """Where results come from.
+
+    Attributes
+    ----------
+    fits : dict of (str, str) to int
+        By data set and method.
+    hours : dict of (str, str) to float
+        Of one core, or of its share of a GPU, likewise.
+    machines : list of str
+        What each was, with its number of fits.
+    days : str
+        Of the first and the last fit.
+    failures : dict of (str, str, str) to int
+        By data set, method and reason.
+    """
+
+    fits: dict[tuple[str, str], int]
+    hours: dict[tuple[str, str], float]
+    machines: list[str]
+    days: str
+    failures: dict[tuple[str, str, str], int]
+
+
+def about(results: Iterable[Result]) -> About:
+    """Describe where results come from."""
+    fits: Counter[tuple[str, str]] = Counter()
+    seconds: Counter[tuple[str, str]] = Counter()
+    origins: Counter[str] = Counter()
+    failures: Counter[tuple[str, str, str]] = Counter()
+    times = []
+    for result in results:
+        kind = result.data, result.method
+        fits[kind] += 1
+        seconds[kind] += result.seconds  # type: ignore[assignment]
+        origins[result.origin] += 1
+        times.append(result.finished)
+        if result.error:
+            failures[*kind, " ".join(result.error.split())] += 1
+    hours = {kind: value / 3600 for kind, value in seconds.items()}
+    machines = [_machine(text, count) for text, count in origins.most_common()]
+    ends = (min(times), max(times)) if times else ()
+    days = [datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends]
+    when = " to ".join(dict.fromkeys(days))
+    return About(dict(fits), hours, machines, when, dict(failures))
+
+
+def failure_lines(origin: About) -> list[str]:
+    """Which fits failed, and why."""
+    return [
+        f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
+        for (data, method, reason), count in origin.failures.items()
+    ]
+
+
+def _machine(origin: str, fits: int) -> str:
+    known = json.loads(origin)
+    if not known:
+        return f"{fits:,} fits on a machine whose record was lost"
+    place = known["device"]
+    where = f"{known['cores']} cores ({known['system']}, {known['machine']})"
+    if place != "cpu":
+        where = f"{place}, {where}"
+    versions = ", ".join(f"{name} {v}" for name, v in known["versions"].items())
+    return f"{fits:,} fits on {where}: Python {known['python']}, {versions}"

@@ -1,0 +1,167 @@
+"""Clusterers that are no pipelines: K-means on V, and spectral with a full kernel."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from twofold.estimators.problem import draw_seeds
+
+
+class CoefficientKMeans(ClusterMixin, BaseEstimator):
+    """K-means on the ``coefficients_`` that a decomposition has learned in its fit.
+
+    A pipeline would cluster what ``transform`` returns, which solves for every sample
+    anew, while the papers cluster the factor that the fit ended with.
+
+    Parameters
+    ----------
+    decomposition : estimator
+        Any that has ``coefficients_`` when fitted, and ``transform``.
+    n_clusters : int, default=8
+    random_state : int, RandomState instance or None, default=None
+        Seeds K-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+    decomposition_ : estimator
+        The fitted clone.
+    kmeans_ : KMeans
+    n_features_in_ : int
+        Entries of a sample.
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "decomposition": [HasMethods(["fit", "transform"])],
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        decomposition: Any,
+        n_clusters: int = 8,
+        *,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.decomposition = decomposition
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> "CoefficientKMeans":
+        """Fit the decomposition to X and K-means to its coefficients."""
+        self.decomposition_ = clone(self.decomposition).fit(X)
+        if not hasattr(self.decomposition_, "coefficients_"):
+            raise ValueError(
+                f"decomposition={self.decomposition} has no coefficients_ when fitted; "
+                "make a pipeline of it and KMeans"
+            )
+        if self.decomposition_.coefficients_.shape[1] == 0:
+            raise ValueError(
+                f"decomposition={self.decomposition} left nothing to cluster: its "
+                "coefficients_ have no columns; change its parameters"
+            )
+        [seed] = draw_seeds(self.random_state, 1)
+        self.kmeans_ = KMeans(self.n_clusters, n_init=10, random_state=seed)
+        self.labels_ = self.kmeans_.fit_predict(self.decomposition_.coefficients_)
+        self.n_features_in_ = self.decomposition_.n_features_in_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster whose centre is nearest to the coefficients of new samples.
+
+        Training samples need not get the label of the fit, where ``transform`` solves
+        another problem than the fit did, as that of ``RMNMF``, or a fit ended early.
+        """
+        check_is_fitted(self)
+        return self.kmeans_.predict(self.decomposition_.transform(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.decomposition, BaseEstimator):
+            tags.input_tags = get_tags(self.decomposition).input_tags
+        return tags
+
+
+class RBFSpectralClustering(ClusterMixin, BaseEstimator):
+    """scikit-learn's spectral clustering on the full kernel exp(-d^2 / (2 radius^2)).
+
+    The kernel is dense, n x n numbers, and there is no way around it: a graph of
+    neighbours is another method.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    radius : float, default=1.0
+        Of the kernel, in the unit of the distances between samples.
+    max_kernel_bytes : int, default=2**31
+        A larger kernel than this is refused with a MemoryError: one of more than
+        16,384 samples by default, in double precision whatever X is in. The fit takes
+        about four times its size.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the eigenvectors and K-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+    n_features_in_ : int
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "radius": [Interval(Real, 1e-100, 1e100, closed="both")],
+        "max_kernel_bytes": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        radius: float = 1.0,
+        max_kernel_bytes: int = 2**31,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.radius = radius
+        self.max_kernel_bytes = max_kernel_bytes
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> "RBFSpectralClustering":
+        """Cluster flat samples (n, f)."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        needed = 8 * len(X) ** 2  # scikit-learn computes it in double precision
+        if needed > self.max_kernel_bytes:
+            raise MemoryError(
+                f"the kernel of {len(X)} samples takes {needed:,} bytes, more than "
+                f"max_kernel_bytes={self.max_kernel_bytes:,}; cluster a random part "
+                "of the samples, raise the limit, or use a method with a sparse graph, "
+                'such as "gnmf" or "ts-nmf"'
+            )
+        [seed] = draw_seeds(self.random_state, 1)
+        spectral = SpectralClustering(
+            self.n_clusters, gamma=1 / (2 * self.radius**2), random_state=seed
+        )
+        with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            labels = spectral.fit_predict(X)
+        self.labels_ = np.unique(labels, return_inverse=True)[1]
+        if caught:  # they can be hundreds
+            warnings.warn(
+                f"spectral clustering with radius={self.radius} gave {len(caught)} "
+                f"warning(s), the first: {caught[0].message} Where the kernel hardly "
+                "joins any samples, raise radius",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self

@@ -1,0 +1,115 @@
+"""Recognise a data set by its decoded pixels and labels, in whatever container."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from twofold.io.arrays import read_arrays, unflatten
+from twofold.paper.datasets.catalogue import Entry
+
+
+def decode(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
+    """The images (n, h, w), uint8 and upright, and the classes (n,) of a data set.
+
+    Names and axes of the arrays in the file, the order of its pixels, their scale
+    and the base of its labels do not matter; what the pixels and labels are does.
+    """
+    arrays = _joined(read_arrays(path), entry)
+    images = _matching(_image_candidates(arrays, entry), entry.pixel_digest)
+    if images is None:
+        raise ValueError(f"{path}: is not {entry.title}: {_difference(arrays, entry)}")
+    target = _matching(_label_candidates(arrays, entry), entry.label_digest)
+    if target is None:
+        raise ValueError(
+            f"{path}: has the pixels of {entry.title}, but not its labels: expected "
+            f"{entry.n_samples} labels of {entry.n_classes} classes in the known order"
+        )
+    return images, target
+
+
+def digest(array: np.ndarray) -> str:
+    """Half of the SHA-256 of the shape and the entries, the same on all platforms."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    content = repr(array.shape).encode() + little.tobytes()
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _matching(candidates: Iterator[np.ndarray], wanted: str) -> np.ndarray | None:
+    return next((c for c in candidates if digest(c) == wanted), None)
+
+
+def _joined(arrays: dict[str, np.ndarray], entry: Entry) -> dict[str, np.ndarray]:
+    """Training and test parts put together, and label columns split off a table."""
+    joined = dict(arrays)
+    for name in [n for n in arrays if n.endswith("_train")]:
+        test = name.removesuffix("_train") + "_test"
+        if test in arrays and arrays[name].shape[1:] == arrays[test].shape[1:]:
+            joined[name] = np.concatenate([joined.pop(name), joined.pop(test)])
+    f = entry.height * entry.width
+    for name, array in list(joined.items()):
+        if array.ndim == 2 and array.shape[1] in (f + 1, f + entry.n_classes):
+            extra = array.shape[1] - f
+            joined |= {
+                f"{name}[:, :{f}]": array[:, :f],
+                f"{name}[:, {f}:]": array[:, f:],
+                f"{name}[:, {extra}:]": array[:, extra:],
+                f"{name}[:, :{extra}]": array[:, :extra],
+            }
+    return joined
+
+
+def _image_candidates(
+    arrays: dict[str, np.ndarray], entry: Entry
+) -> Iterator[np.ndarray]:
+    shape = entry.height, entry.width
+    for array in arrays.values():
+        if array.size != entry.n_samples * entry.height * entry.width:
+            continue
+        pixels = _as_bytes(array)
+        if pixels is None:
+            continue
+        for rows in (pixels, np.moveaxis(pixels, -1, 0)):
+            if len(rows) == entry.n_samples:
+                flat = rows.reshape(entry.n_samples, -1)
+                yield np.ascontiguousarray(unflatten(flat, shape, "F"))
+                yield np.ascontiguousarray(unflatten(flat, shape, "C"))
+
+
+def _as_bytes(array: np.ndarray) -> np.ndarray | None:
+    """Pixels as uint8, if they are whole numbers in some usual unit."""
+    if array.dtype == np.uint8:
+        return array
+    if not (array.min() >= 0 and array.max() <= 255):
+        return None
+    for unit in (1, 255, 256):
+        scaled = unit * array.astype(np.float64)
+        whole = np.round(scaled)
+        if whole.max() <= 255 and np.abs(scaled - whole).max() <= 0.01:
+            return whole.astype(np.uint8)
+    return None
+
+
+def _label_candidates(
+    arrays: dict[str, np.ndarray], entry: Entry
+) -> Iterator[np.ndarray]:
+    n, k = entry.n_samples, entry.n_classes
+    for array in arrays.values():
+        if array.size == n:
+            yield np.unique(array.ravel(), return_inverse=True)[1].astype(np.int32)
+        elif array.shape == (n, k):
+            yield array.argmax(axis=1).astype(np.int32)
+        elif array.shape == (k, n):
+            yield array.argmax(axis=0).astype(np.int32)
+
+
+def _difference(arrays: dict[str, np.ndarray], entry: Entry) -> str:
+    f = entry.height * entry.width
+    if any(array.size == entry.n_samples * f for array in arrays.values()):
+        return "there are as many pixels as expected, but their values differ"
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    return (
+        f"expected {entry.n_samples} images of {entry.height} x {entry.width} pixels, "
+        f"got {shapes}"
+    )

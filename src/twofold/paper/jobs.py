@@ -1,0 +1,184 @@
+"""Running one job: the fits of a method to a subset, scored."""
+
+import importlib
+import json
+import os
+import platform
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import twofold
+from twofold.core.arrays import to_numpy
+from twofold.core.devices import on_device
+from twofold.metrics import score_all
+from twofold.paper.data import load_subset, subset_seed
+from twofold.paper.objects import find_method
+from twofold.paper.protocol import Job, as_json
+from twofold.paper.published import METRICS
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One fit.
+
+    Attributes
+    ----------
+    key : str
+        One of ``Job.keys``.
+    data, method, setting : str
+        The setting as JSON.
+    n_clusters, subset, seed, max_iter : int
+        Of the job; max_iter may be None.
+    n_samples : int
+    accuracy, nmi, purity : float or None
+        In percent; None where the fit failed.
+    seconds : float
+        A fit's share of its job, without loading.
+    n_iter : int or None
+        Iterations, where the model counts them.
+    trace : str or None
+        The objective of every iteration, as JSON, of a traced job.
+    error : str or None
+        Why the fit failed.
+    origin : str
+        Machine and versions, as JSON.
+    finished : float
+        Seconds since 1970.
+    """
+
+    key: str
+    data: str
+    method: str
+    setting: str
+    n_clusters: int
+    subset: int
+    seed: int
+    max_iter: int | None
+    n_samples: int
+    accuracy: float | None
+    nmi: float | None
+    purity: float | None
+    seconds: float
+    n_iter: int | None
+    trace: str | None
+    error: str | None
+    origin: str
+    finished: float
+
+
+def run_job(job: Job, device: str | None = None) -> list[Result]:
+    """Fit and score every setting of a job, in one thread.
+
+    A fit that fails gives results that say why; the others of its job fail with it
+    where they are fitted together.
+    """
+    method = find_method(job.method)
+    images, target = load_subset(
+        job.data, job.n_clusters, job.subset, job.seed, told=method.told
+    )
+    begin = time.perf_counter()
+    outcomes: list[dict[str, Any]]
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # corners of the grids need not converge
+        try:
+            fits = fit_all(job, images, device)
+            outcomes = [_scores(job, *fit, target) for fit in fits]
+        except Exception as failure:
+            reason = f"{type(failure).__name__}: {failure}"
+            outcomes = [{"error": reason[:500]}] * len(job.settings)
+    seconds = (time.perf_counter() - begin) / len(job.settings)
+    shared: dict[str, Any] = {
+        **dict.fromkeys(("accuracy", "nmi", "purity", "n_iter", "trace", "error")),
+        **{name: value for name, value in asdict(job).items() if name in _SHARED},
+        "n_samples": len(target),
+        "seconds": seconds,
+        "origin": origin(device if method.takes_tensors else None),
+    }
+    return [
+        Result(
+            **(shared | outcome),
+            key=key,
+            setting=setting,
+            finished=time.time(),
+        )
+        for key, setting, outcome in zip(job.keys, job.settings, outcomes, strict=True)
+    ]
+
+
+_SHARED = ("data", "method", "n_clusters", "subset", "seed", "max_iter")
+
+
+def fit_all(
+    job: Job, images: np.ndarray, device: str | None
+) -> list[tuple[Any, np.ndarray]]:
+    """A fitted model and its labels for each setting, in one call if possible."""
+    method = find_method(job.method)
+    settings = [json.loads(setting) for setting in job.settings]
+    more = {} if job.max_iter is None else {"max_iter": job.max_iter}
+    seed = subset_seed(job.seed, job.n_clusters, job.subset)
+    X: Any = images
+    if device is not None and method.takes_tensors:
+        X = on_device(images, device)
+        importlib.import_module("torch").set_num_threads(1)
+
+    def build(setting: dict[str, Any]) -> Any:
+        return method.build(job.n_clusters, random_state=seed, **more, **setting)
+
+    if len(settings) > 1 and method.swept:
+        pairs = [tuple(setting[name] for name in method.swept) for setting in settings]
+        models = build(settings[0]).fit_sweep(X, pairs)
+        return [(model, to_numpy(model.labels_)) for model in models]
+    models = [build(setting) for setting in settings]
+    return [(model, to_numpy(model.fit_predict(X))) for model in models]
+
+
+def _scores(
+    job: Job, model: Any, labels: np.ndarray, target: np.ndarray
+) -> dict[str, Any]:
+    """Scores in percent of a fitted model, and how it got there."""
+    trace = as_json(list(model.objective_history_)) if job.traced else None
+    steps = getattr(model, "n_iter_", None)
+    scores = score_all(target, labels)
+    return {
+        **{metric: 100 * scores[metric] for metric in METRICS},
+        "n_iter": None if steps is None else int(steps),
+        "trace": trace,
+    }
+
+
+@cache
+def origin(device: str | None) -> str:
+    """The machine and the versions that results come from, as JSON."""
+    found = {"twofold": twofold.__version__}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except ModuleNotFoundError:
+            continue
+    return as_json(
+        {
+            "machine": platform.machine(),
+            "system": platform.system(),
+            "cores": os.cpu_count(),
+            "device": _device_name(device),
+            "python": platform.python_version(),
+            "versions": found,
+        }
+    )
+
+
+def _device_name(device: str | None) -> str:
+    if device is None or not device.startswith("cuda"):
+        return device or "cpu"
+    import torch
+
+    return torch.cuda.get_device_name(device)

@@ -1,0 +1,185 @@
+"""Everything that is written of a run: tables, figures and a page that has it all."""
+
+import base64
+import io
+import os
+import warnings
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+
+from twofold.paper.about import failure_lines
+from twofold.paper.comparison import Pair, Table
+from twofold.paper.document import document, options_text
+from twofold.paper.objects import find_method
+from twofold.paper.published import METRICS
+from twofold.paper.studies import studies_csv
+from twofold.paper.summary import Summary
+from twofold.paper.tables import BLANK, cell_text, csv_text, latex
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: its data set if of a single one, name, what it shows, and itself."""
+
+    data: str | None
+    name: str
+    caption: str
+    svg: str
+
+    @property
+    def file(self) -> str:
+        """Its file name, without suffix."""
+        return f"{_file_name(self.data)}-{self.name}" if self.data else self.name
+
+
+def write_all(summary: Summary, folder: Path) -> list[Path]:
+    """Write tables, figures and the page of a summary into a folder.
+
+    Each file is complete or as it was before, even if this is interrupted.
+
+    Returns
+    -------
+    list of Path
+        What was written, the page last.
+    """
+    pictures = draw_all(summary)
+    by_data = groupby(summary.tables, key=lambda table: table.data)
+    files = {
+        "tables.md": document(summary),
+        "tables.csv": csv_text(summary.tables),
+        "tables.tex": "\n".join(latex(list(of_data)) for _, of_data in by_data),
+        "studies.csv": studies_csv(summary.studies),
+        **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
+        "index.html": page(summary, pictures),
+    }
+    for name, text in files.items():
+        _write(folder / name, text)
+    return [folder / name for name in files]
+
+
+def draw_all(summary: Summary) -> list[Picture]:
+    """All figures as SVG; none, with a warning, where matplotlib is not installed."""
+    try:
+        from twofold.paper import figures
+    except ImportError:
+        warnings.warn(
+            "no figures without matplotlib: pip install 'twofold[plot]'", stacklevel=3
+        )
+        return []
+    titles = {table.data: table.title for table in summary.tables}
+    pictures = [
+        Picture(
+            table.data,
+            table.metric,
+            f"{table.title}: {METRICS[table.metric].lower()} against N",
+            _svg(figures.against_clusters(table)),
+        )
+        for table in summary.tables
+    ]
+    for study in summary.studies:
+        data, title = study.data, titles[study.data]
+        if any(len(curve) > 1 for curve in study.directions.values()):
+            drawn = _svg(figures.against_directions(study, title))
+            pictures.append(
+                Picture(data, "directions", f"{title}: scores against r", drawn)
+            )
+        if study.weights:
+            drawn = _svg(figures.over_weights(study, title))
+            pictures.append(
+                Picture(data, "weights", f"{title}: scores over both weights", drawn)
+            )
+    if any(study.trace for study in summary.studies):
+        drawn = _svg(figures.convergence(summary.studies, titles))
+        caption = "How far the objective is from its last value, by iteration"
+        pictures.append(Picture(None, "convergence", caption, drawn))
+    return pictures
+
+
+def page(summary: Summary, pictures: list[Picture]) -> str:
+    """The HTML page that holds all of it, with nothing to load."""
+    loader = PackageLoader("twofold.paper", "")
+    environment = Environment(loader=loader, autoescape=True)
+    parts = []
+    for data, of in groupby(summary.tables, key=lambda table: table.data):
+        of_data = list(of)
+        parts.append(
+            {
+                "anchor": _file_name(data),
+                "title": of_data[0].title,
+                "tables": [_table_view(table) for table in of_data],
+                "figures": [_embedded(p) for p in pictures if p.data == data],
+            }
+        )
+    last = [_embedded(p) for p in pictures if p.data is None]
+    return environment.get_template("page.html.j2").render(
+        lead=_lead(summary),
+        parts=parts,
+        convergence=last[0] if last else None,
+        machines=summary.about.machines,
+        failures=failure_lines(summary.about),
+    )
+
+
+def _lead(summary: Summary) -> str:
+    origin = summary.about
+    fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
+    return (
+        f"{options_text(summary)}. {fits:,} fits, {hours:.1f} hours of work of one "
+        f"core or GPU, {origin.days}."
+    )
+
+
+def _table_view(table: Table) -> dict[str, Any]:
+    """What the template shows of a table."""
+    return {
+        "heading": METRICS[table.metric],
+        "titles": [find_method(method).title for method in table.methods],
+        "rows": [
+            {"name": name, "cells": [_cell_view(pair) for pair in pairs]}
+            for name, pairs in table.lines()
+        ],
+    }
+
+
+def _cell_view(pair: Pair) -> dict[str, Any]:
+    ours, paper = pair.ours, pair.paper
+    shown = BLANK if ours.mean is None else cell_text(ours, " ± ", 1)
+    star = "" if ours.complete or ours.mean is None else "*"
+    return {
+        "ours": shown + star,
+        "paper": "" if paper.mean is None else f"{paper.mean:.1f}",
+        "gap": pair.difference,
+        "best": pair.best,
+    }
+
+
+def _embedded(picture: Picture) -> dict[str, str]:
+    encoded = base64.b64encode(picture.svg.encode()).decode()
+    return {"caption": picture.caption, "svg": encoded}
+
+
+def _svg(figure: Any) -> str:
+    from matplotlib import rc_context
+
+    file = io.StringIO()
+    with rc_context({"svg.hashsalt": "twofold"}):  # the same bytes every time
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def _file_name(data: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in data)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,278 @@
+"""Results on disk: an SQLite file to which rows are added as they come.
+
+SQLite, because its transactions survive a kill at any point and a full disk, several
+processes may write to one file, adding a row costs microseconds, and it comes with
+Python. A Parquet file cannot be added to, and a folder of thousands of small ones is
+slow to read; DuckDB lets a single process write.
+"""
+
+import hashlib
+import sqlite3
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+
+from twofold.paper.jobs import Result
+from twofold.paper.salvage import (
+    Row,
+    log_is_torn,
+    salvage,
+    set_aside,
+)
+
+_COLUMNS = tuple(field.name for field in fields(Result))
+_STORED = (*_COLUMNS, "checksum")
+_TYPES = {
+    "n_clusters": "INTEGER",
+    "subset": "INTEGER",
+    "seed": "INTEGER",
+    "max_iter": "INTEGER",
+    "n_samples": "INTEGER",
+    "n_iter": "INTEGER",
+    "accuracy": "REAL",
+    "nmi": "REAL",
+    "purity": "REAL",
+    "seconds": "REAL",
+    "finished": "REAL",
+}
+_FORMAT = 1
+"""In the file's ``user_version``; another one is refused."""
+
+_APPLICATION = 0x32464C44
+"""In the file's ``application_id``, so that no other program's file is touched."""
+
+_ADD_ORIGIN = "INSERT OR IGNORE INTO origins VALUES (?, ?)"
+
+# What is there stays, unless it is a failure.
+_ADD_RESULT = (
+    f"INSERT INTO results VALUES ({', '.join('?' * len(_STORED))}) ON CONFLICT (key) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _STORED)} "
+    "WHERE error IS NOT NULL"
+)
+
+_CREATE = (
+    "CREATE TABLE results ("
+    + ", ".join(
+        f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
+        for name in _STORED
+    )
+    + ")",
+    "CREATE TABLE origins (id TEXT PRIMARY KEY, about TEXT)",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_FORMAT}",
+)
+
+_WAIT = 60.0
+"""Seconds to wait while another process writes."""
+
+
+class StoreError(RuntimeError):
+    """A store that cannot be read or written, and what to do about it."""
+
+
+class _DamagedError(Exception):
+    """A file that was a store, some pages of which cannot be read."""
+
+
+class Store:
+    """The results of a protocol, by key.
+
+    Each row carries a checksum. A row that does not match it, and rows on damaged
+    pages, are dropped with a warning when the store is opened, so that their fits are
+    run again.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = Lock()  # joblib draws jobs in a thread of its own
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._opened()
+            self._check_log()
+        except (sqlite3.Error, OSError) as failure:
+            raise StoreError(
+                f"cannot open the store {self.path}: {failure}; name another"
+            ) from None
+        self._drop_damaged_rows()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()
+
+    def add(self, results: Iterable[Result]) -> None:
+        """Add results in one transaction; those that are there stay, unless failed."""
+        results = list(results)
+        origins = {(_short(result.origin), result.origin) for result in results}
+        rows = [_stored(result) for result in results]
+        try:
+            with self._lock, self._connection:
+                self._connection.executemany(_ADD_ORIGIN, origins)
+                self._connection.executemany(_ADD_RESULT, rows)
+        except sqlite3.Error as failure:
+            raise StoreError(
+                f"cannot write to the store {self.path}: {failure}; what was written "
+                "before is safe, and the same command goes on from there"
+            ) from None
+
+    def keys(self, *, failed: bool = True) -> set[str]:
+        """The keys of all results, with or without those of fits that failed."""
+        where = "" if failed else " WHERE error IS NULL"
+        return {key for (key,) in self._read(f"SELECT key FROM results{where}")}
+
+    def has(self, keys: Sequence[str], *, failed: bool = True) -> bool:
+        """Whether all of these results are there, not counting failures if so asked."""
+        where = "" if failed else " AND error IS NULL"
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT count(*) FROM results WHERE key IN ({marks}){where}"
+        [(found,)] = self._read(query, keys)
+        return found == len(keys)
+
+    def results(self) -> Iterator[Result]:
+        """All results, in the order in which they were added."""
+        origins: dict[str, str] = dict(self._read("SELECT id, about FROM origins"))
+        names = ", ".join(_COLUMNS)
+        for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
+            result = Result(*row)
+            yield replace(result, origin=origins.get(result.origin, "{}"))
+
+    def mean_seconds(self) -> dict[tuple[str, str, int], float]:
+        """How long a fit has taken, by data set, method and number of clusters."""
+        kind = "data, method, n_clusters"
+        query = f"SELECT {kind}, avg(seconds) FROM results GROUP BY {kind}"
+        return {tuple(kind): mean for *kind, mean in self._read(query)}
+
+    def merge(self, other: "Store") -> int:
+        """Add the results of another store; returns how many, not failed, were new."""
+        before = len(self.keys(failed=False))
+        self.add(other.results())
+        return len(self.keys(failed=False)) - before
+
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[Row]:
+        try:
+            with self._lock:
+                return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as failure:
+            raise StoreError(f"cannot read the store {self.path}: {failure}") from None
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection to a whole file, salvaged from a damaged one if need be."""
+        try:
+            return _connect(self.path)
+        except _DamagedError as damage:
+            origins, kept = salvage(self.path)
+            damaged = set_aside(self.path)
+            connection = _connect(self.path)
+            warnings.warn(
+                f"the store {self.path} is damaged ({damage}): {len(kept)} results "
+                f"were saved from it, the rest will be run again; the damaged file is "
+                f"kept as {damaged}",
+                stacklevel=3,
+            )
+            with connection:
+                connection.executemany(_ADD_ORIGIN, origins)
+                connection.executemany(_ADD_RESULT, kept)
+            return connection
+
+    def _check_log(self) -> None:
+        """Warn where SQLite has left out the end of a torn or damaged log."""
+        if log_is_torn(self.path, self._connection):
+            warnings.warn(
+                f"the end of the log of the store {self.path} is damaged; the last "
+                "results in it are dropped and will be run again",
+                stacklevel=3,
+            )
+
+    def _drop_damaged_rows(self) -> None:
+        names = ", ".join(_STORED)
+        damaged = [
+            rowid
+            for rowid, *row, checksum in self._read(
+                f"SELECT rowid, {names} FROM results"
+            )
+            if _checksum(tuple(row)) != checksum
+        ]
+        if damaged:
+            warnings.warn(
+                f"the store {self.path} has {len(damaged)} damaged record(s), which "
+                "are dropped and will be run again",
+                stacklevel=3,
+            )
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM results WHERE rowid = ?", [(i,) for i in damaged]
+                )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a store, or make one, all of it or nothing."""
+    connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
+    try:
+        _check_format(connection)
+        # Readers and a writer do not wait for each other, and no commit waits for
+        # the disk: after a loss of power the last ones may be missing, never torn.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if _check_format(connection):  # no other process was faster
+                for statement in _CREATE:
+                    connection.execute(statement)
+        [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
+        if verdict != "ok":
+            raise _DamagedError(verdict.splitlines()[-1])
+    except sqlite3.DatabaseError as failure:
+        connection.close()
+        if "malformed" in str(failure):
+            raise _DamagedError(failure) from failure
+        raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_format(connection: sqlite3.Connection) -> bool:
+    """Refuse a file of another program or version; return whether it is empty."""
+    [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
+    [(application,)] = connection.execute("PRAGMA application_id")
+    [(found,)] = connection.execute("PRAGMA user_version")
+    if tables and application != _APPLICATION:
+        raise sqlite3.OperationalError("it is not a store of twofold")
+    if tables and found != _FORMAT:
+        raise sqlite3.OperationalError(
+            f"its format is {found}, this version of twofold reads {_FORMAT}"
+        )
+    return not tables
+
+
+def _stored(result: Result) -> Row:
+    """The row of a result: its origin, which many share, by a short name."""
+    row = astuple(replace(result, origin=_short(result.origin)))
+    return (*row, _checksum(row))
+
+
+def _checksum(row: Row) -> str:
+    return _short(repr(row))
+
+
+def _short(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,96 @@
+"""Where jobs run: in this process, in many here, or on a Dask cluster."""
+
+import importlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from twofold.paper.jobs import Result, run_job
+from twofold.paper.protocol import Job
+
+Done = tuple[Job, list[Result]]
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot be reached or used, and what to do about it."""
+
+
+def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[Done]:
+    """Run jobs in ``n_jobs`` processes, each with one thread, as they are drawn.
+
+    No more are drawn ahead than keep the processes busy. The results come in the order
+    in which the jobs end.
+    """
+    if effective_n_jobs(n_jobs) == 1:
+        yield from (_run(job, device) for job in jobs)
+        return
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = Parallel(
+            n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+        )
+        done = parallel(delayed(_run)(job, device) for job in jobs)
+        try:
+            with closing(done):
+                yield from done
+        except TerminatedWorkerError:
+            raise ClusterError(
+                "a worker process was killed, perhaps for want of memory; run it again "
+                "to go on, with fewer --jobs if that is the reason"
+            ) from None
+
+
+def run_on_cluster(
+    jobs: Iterable[Job], address: str, device: str | None
+) -> Iterator[Done]:
+    """Run jobs on the workers of a Dask scheduler, as they are drawn.
+
+    A job whose worker dies is given to another one.
+    """
+    client, distributed = _client(address)
+    jobs = iter(jobs)
+    running = distributed.as_completed(with_results=True, raise_errors=False)
+
+    def submit_ahead() -> None:
+        """Two jobs for each thread, as many as there are by now."""
+        ahead = 2 * sum(client.nthreads().values())
+        for job in islice(jobs, max(0, ahead - running.count())):
+            running.add(client.submit(_run, job, device, pure=False))
+
+    try:
+        submit_ahead()
+        for future, done in running:
+            if future.status != "finished":
+                raise ClusterError(
+                    f"a job was lost ({future.status}: {done!r}); run it again to go on"
+                )
+            submit_ahead()
+            yield done
+    finally:
+        client.close()
+
+
+def _client(address: str) -> tuple[Any, Any]:
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise ClusterError(
+            "--scheduler needs Dask: pip install 'twofold[dask]'"
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, TimeoutError, ValueError) as failure:
+        raise ClusterError(
+            f"--scheduler {address} cannot be reached: {failure}"
+        ) from None
+    if not client.nthreads():
+        client.close()
+        raise ClusterError(f"--scheduler {address} has no workers; start some first")
+    return client, distributed
+
+
+def _run(job: Job, device: str | None) -> Done:
+    return job, run_job(job, device)

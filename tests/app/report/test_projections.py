@@ -1,0 +1,92 @@
+"""What is kept, as sums over pixels."""
+
+import numpy as np
+import pytest
+
+from twofold import TSNMF
+from twofold.app.report.projections import projections
+
+
+def fitted(images, directions):
+    return TSNMF(2, n_directions=directions, random_state=0, tol=0.1).fit(images)
+
+
+def stack_of(shape, seed=0):
+    return np.random.default_rng(seed).uniform(0.1, 1, size=shape)
+
+
+def through(image, left, right):
+    """Sum over every pair of directions, channel by channel."""
+    flat = image.reshape(*image.shape[:2], -1)
+    seen = np.zeros(flat.shape)
+    for c in range(flat.shape[2]):
+        for q in left.T:
+            for p in right.T:
+                seen[:, :, c] += (q @ flat[:, :, c] @ p) * np.outer(q, p)
+    return seen.reshape(image.shape)
+
+
+@pytest.mark.parametrize("shape", [(12, 6, 5), (10, 5, 6, 3)])
+def test_kept_energy_and_pictures(shape, pixels_of):
+    images = stack_of(shape)
+    model = fitted(images, (3, 2))
+    found = projections(images, model)
+    left, right = model.left_projection_, model.right_projection_
+    every_row, every_column = np.eye(shape[1]), np.eye(shape[2])
+    sides = {
+        "left": (left, every_column),
+        "right": (every_row, right),
+        "both": (left, right),
+    }
+    assert [view["side"] for view in found["views"]] == list(sides)
+    mean = images.mean(axis=0)
+    low, high = mean.min(), mean.max()
+    for view, (q, p) in zip(found["views"], sides.values(), strict=True):
+        parts = [(through(x, q, p) ** 2).sum() / (x**2).sum() for x in images]
+        assert view["kept"] == pytest.approx(np.mean(parts), abs=6e-5)
+        seen = np.clip((through(mean, q, p) - low) / (high - low), 0, 1) * 255
+        shown = pixels_of(view["picture"]).reshape(*shape[1:3], 3)
+        known = seen if seen.ndim == 3 else np.stack([seen] * 3, axis=2)
+        assert np.abs(shown - known).max() < 1
+    assert found["views"][0]["directions"] == [3]
+    assert found["views"][1]["many"] == [shape[2]]
+    assert found["views"][2]["directions"] == [3, 2]
+    assert found["views"][2]["many"] == list(shape[1:3])
+    unseen = (mean - low) / (high - low) * 255
+    known = unseen if unseen.ndim == 3 else np.stack([unseen] * 3, axis=2)
+    assert np.abs(pixels_of(found["mean"]) - known).max() < 1
+
+
+def test_all_directions_keep_everything(pixels_of):
+    images = stack_of((8, 4, 3))
+    found = projections(images, fitted(images, (4, 3)))
+    for view in found["views"]:
+        assert view["kept"] == pytest.approx(1, abs=1e-4)
+        shown = pixels_of(view["picture"]).astype(int)
+        assert np.abs(shown - pixels_of(found["mean"])).max() <= 1
+
+
+def test_both_sides_keep_no_more_than_one():
+    images = stack_of((15, 7, 6), seed=3)
+    kept = [view["kept"] for view in projections(images, fitted(images, 2))["views"]]
+    assert kept[2] <= min(kept[:2])
+    assert all(0 < part < 1 for part in kept)
+
+
+def test_vectors_have_one_side():
+    images = stack_of((20, 9))
+    model = fitted(images, 4)
+    (view,) = projections(images, model)["views"]
+    assert view["side"] == "left"
+    assert view["many"] == [9]
+    parts = [((model.left_projection_.T @ x) ** 2).sum() / (x @ x) for x in images]
+    assert view["kept"] == pytest.approx(np.mean(parts), abs=6e-5)
+
+
+def test_blank_samples_do_not_count():
+    images = stack_of((12, 5, 4))
+    model = fitted(images, 2)
+    known = [view["kept"] for view in projections(images, model)["views"]]
+    more = np.concatenate([images, np.zeros((5, 5, 4))])
+    found = [view["kept"] for view in projections(more, model)["views"]]
+    assert found == pytest.approx(known, abs=1e-4)

@@ -1,0 +1,96 @@
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from twofold import TSNMF
+from twofold.core.neighbors import approximate
+from twofold.core.neighbors.approximate import APPROXIMATE
+from twofold.core.neighbors.certified import follow
+
+few = pytest.fixture(autouse=True)(
+    lambda monkeypatch: monkeypatch.setattr(approximate, "_FEWEST", 1000)
+)
+
+NEEDS_FAISS = "Faiss is the optional extra 'approximate'"
+
+
+def share_found(neighbors, points):
+    """The part of the listed neighbours that are the nearest indeed."""
+    distances = cdist(points, points)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, : neighbors.shape[1]]
+    pairs = zip(neighbors, nearest, strict=True)
+    return np.mean([np.isin(ours, exact).mean() for ours, exact in pairs])
+
+
+def groups(n, d):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, d)) + 3 * rng.normal(size=(12, d))[np.arange(n) % 12]
+
+
+def test_nearly_all_neighbours_are_the_nearest_wherever_the_points_go():
+    pytest.importorskip("faiss", reason=NEEDS_FAISS)
+    rng, points, lists = np.random.default_rng(1), groups(1500, 20), None
+    searched = []
+    for size in (0.0, 0.003, 0.05, 0.05, 0.0):
+        points = points + size * rng.normal(size=points.shape)
+        squared, neighbors, lists = follow(lists, points, 5, APPROXIMATE)
+        searched.append(lists.searched)
+        assert share_found(neighbors, points) > 0.98
+        assert not (neighbors == np.arange(1500)[:, None]).any()
+        assert all(len(set(row)) == 5 for row in neighbors)
+        pairs = points[:, None] - points[neighbors]
+        np.testing.assert_allclose(squared, (pairs**2).sum(axis=-1), rtol=1e-9)
+    assert searched[0] == 1500  # by the index
+    assert 0 < searched[2] < 1500  # among the candidates of candidates
+
+
+def test_few_points_are_all_looked_at(monkeypatch):
+    monkeypatch.setattr(approximate, "_indexed", None)
+    points = groups(200, 4)
+    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
+    assert share_found(neighbors, points) == 1
+
+
+def test_points_that_the_index_has_missed_are_searched_for(monkeypatch):
+    """As if it had found nobody but each point itself, or the same one again."""
+    points = groups(1200, 4)
+    nobody = np.repeat(np.arange(1200)[:, None], 31, axis=1)
+    nobody[::2, 5:] = 7
+    monkeypatch.setattr(approximate, "_indexed", lambda points, count: nobody)
+    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
+    assert share_found(neighbors, points) == 1
+
+
+def test_tensors_need_no_faiss(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    images = groups(40, 12).reshape(40, 4, 3)
+    model = TSNMF(3, neighbors="approximate", random_state=0)
+    exact = TSNMF(3, random_state=0).fit(images).labels_
+    np.testing.assert_array_equal(model.fit(torch.asarray(images)).labels_, exact)
+
+
+def test_repeated_numbers_are_those_seen_before():
+    rows = np.array([[3, 1, 3, 3], [2, 2, 0, 1]])
+    expected = [[False, False, True, True], [False, True, False, False]]
+    np.testing.assert_array_equal(approximate._is_repeated(rows), expected)
+
+
+def test_an_approximate_fit_agrees_with_the_exact_one():
+    pytest.importorskip("faiss", reason=NEEDS_FAISS)
+    images = groups(1200, 30).reshape(1200, 6, 5)
+    exact = TSNMF(12, random_state=0).fit(images)
+    near = TSNMF(12, neighbors="approximate", random_state=0).fit(images)
+    assert np.mean(exact.labels_ == near.labels_) > 0.99
+    np.testing.assert_allclose(
+        near.objective_history_[-1], exact.objective_history_[-1], rtol=1e-2
+    )
+
+
+def test_without_faiss_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(ImportError, match=r"needs Faiss: pip install 'twofold\[appr"):
+        TSNMF(2, neighbors="approximate").fit(np.ones((5, 3, 3)))

@@ -1,0 +1,160 @@
+from unittest import mock
+
+import numpy as np
+import problems
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from twofold.core.grams import both_sides, both_ways, project
+from twofold.core.missing.filling import Data
+from twofold.core.neighbors import certified, exact
+from twofold.core.neighbors.certified import Search, look_at_all
+from twofold.core.solver import iterate, optimal_factors
+from twofold.core.state import Settings
+
+
+def brute_force(squared, q):
+    """The first q of every row of exact squares (n, n), the lower index at a tie."""
+    squared = squared.astype(float)
+    np.fill_diagonal(squared, np.inf)
+    return np.argsort(squared, axis=1, kind="stable")[:, :q]
+
+
+def exact_squares(lattice):
+    """Squared distances of whole numbers, without rounding."""
+    return ((lattice[:, None] - lattice) ** 2).sum(axis=-1)
+
+
+def follow(lists, points, q):
+    return certified.follow(lists, points, q, Search(look_at_all, certified.SPARES))
+
+
+def spares(count):
+    """With so many candidates beyond the neighbours, few enough to be lost."""
+    return mock.patch.object(certified, "SPARES", (count, count + 40, 512))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    n=st.integers(3, 90),
+    q=st.integers(1, 6),
+    spare=st.integers(1, 25),
+    moves=st.lists(st.sampled_from([0, 0, 1, 3, 30]), max_size=6),
+    seed=st.integers(0, 10_000),
+)
+def test_ties_and_copies_are_listed_as_by_brute_force(n, q, spare, moves, seed):
+    """Points of a small lattice that step, while all of it is turned and shifted."""
+    rng = np.random.default_rng(seed)
+    q, lattice, lists = min(q, n - 1), rng.integers(0, 4, size=(n, 3)), None
+    with spares(spare):
+        for movers in (0, *moves):
+            rows = rng.integers(0, n, size=movers)
+            lattice[rows] += rng.integers(-1, 2, size=(movers, 3))
+            turn = np.linalg.qr(rng.normal(size=(3, 3)) + 9 * np.eye(3))[0]
+            points = (lattice + rng.normal(size=3)) @ turn
+            squared, neighbors, lists = follow(lists, points, q)
+            exact = exact_squares(lattice)
+            expected = brute_force(exact, q)
+            np.testing.assert_array_equal(neighbors, expected)
+            lengths = np.take_along_axis(exact, expected, axis=1)
+            np.testing.assert_allclose(squared, lengths, atol=1e-11)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    n=st.integers(5, 150),
+    q=st.integers(1, 4),
+    spare=st.integers(1, 25),
+    sizes=st.lists(st.sampled_from([0.0, 1e-9, 1e-3, 0.1, 1.0]), max_size=6),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    seed=st.integers(0, 10_000),
+)
+def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
+    rng = np.random.default_rng(seed)
+    points, lists = rng.normal(size=(n, 4)).astype(dtype), None
+    with spares(spare):
+        for size in (0.0, *sizes):
+            points = points + (size * rng.normal(size=(n, 4))).astype(dtype)
+            _, neighbors, lists = follow(lists, points, q)
+            distances = cdist(points.astype(float), points.astype(float))
+            if dtype == np.float64:
+                np.testing.assert_array_equal(neighbors, brute_force(distances**2, q))
+            bounds, rounding = lists.bounds, 1e-2 if dtype == np.float32 else 1e-6
+            listed = np.take_along_axis(distances, bounds.candidates, axis=1)
+            assert (listed >= bounds.lower - rounding).all()
+            np.fill_diagonal(distances, np.inf)
+            np.put_along_axis(distances, bounds.candidates, np.inf, axis=1)
+            assert (distances.min(axis=1) >= bounds.radius - rounding).all() or (
+                bounds.candidates.shape[1] == n - 1
+            )
+
+
+@pytest.mark.parametrize("short_row", [8, 10_000])
+def test_long_rows_are_searched_by_groups_just_as_exactly(monkeypatch, short_row):
+    """With groups of many points, whose minima set the cutoff, and without."""
+    monkeypatch.setattr(exact, "_SHORT_ROW", short_row)
+    monkeypatch.setattr(exact, "_GROUPS", 1)
+    rng, lists = np.random.default_rng(0), None
+    points = rng.normal(size=(1500, 6))
+    for _ in range(4):
+        _, listed, lists = follow(lists, points, 5)
+        distances = cdist(points, points)
+        np.testing.assert_array_equal(listed, brute_force(distances, 5))
+        np.fill_diagonal(distances, np.inf)
+        np.put_along_axis(distances, lists.bounds.candidates, np.inf, axis=1)
+        assert (distances.min(axis=1) >= lists.bounds.radius).all()
+        assert np.isfinite(lists.bounds.radius).all()
+        points = points + 0.05 * rng.normal(size=points.shape)
+
+
+def test_the_number_of_neighbours_may_change():
+    rng, lists = np.random.default_rng(0), None
+    points = rng.normal(size=(300, 6))
+    for q in (4, 12, 40, 3):
+        points = points + 0.05 * rng.normal(size=points.shape)
+        _, listed, lists = follow(lists, points, q)
+        np.testing.assert_array_equal(listed, brute_force(cdist(points, points), q))
+
+
+def test_points_that_hardly_move_are_not_searched():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(300, 8))
+    _, _, lists = follow(None, points, 5)
+    assert lists.searched == 300
+    moved = points + 1e-3 * rng.normal(size=(300, 8))
+    assert follow(lists, moved, 5)[2].searched == 0
+    shifted = moved + 100 * rng.normal(size=8)  # all alike: nobody has moved
+    assert follow(lists, shifted, 5)[2].searched == 0
+    assert follow(lists, rng.normal(size=(300, 8)), 5)[2].searched == 300
+
+
+@pytest.mark.parametrize("kind", ["heat", "cosine"])
+@pytest.mark.parametrize("energy_weight", [0.01, 1.0])
+def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
+    kind, energy_weight
+):
+    samples = problems.stack((120, 2, 6, 5))
+    data = Data(samples, both_sides(samples))
+    weights = tuple(np.array([[[w]], [[2 * w]]]) for w in (energy_weight, 0.5))
+    options = Settings((2, 3), n_neighbors=4, graph=kind)
+    factors = optimal_factors(data, problems.positive((2, 120, 3)))
+    searched = 0
+    with spares(6):
+        for _ in range(25):
+            factors, data = iterate(data, factors, weights, options)
+            sides = factors.left, factors.right
+            for view, side, followed in zip(
+                both_ways(samples), sides, factors.followed, strict=True
+            ):
+                features = project(view, side.projection)
+                searched += sum(lists.searched for lists in followed.lists)
+                for run in range(2):
+                    points = features[run]
+                    if kind == "cosine":
+                        points = points / np.linalg.norm(points, axis=1)[:, None]
+                    expected = brute_force(cdist(points, points, "sqeuclidean"), 4)
+                    listed = side.graph.neighbors[run]
+                    np.testing.assert_array_equal(listed, expected)
+    assert searched < 25 * 4 * 120  # or nothing was carried on

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from twofold.core import null_model
+from twofold.core.modularity import modularity
+from twofold.core.null_model import chance_modularity, graph_clusters, rewire
+
+
+def planted(n, k, within, between, seed=0):
+    """A graph of unit weights with these shares of all edges, and its k groups."""
+    rng = np.random.default_rng(seed)
+    groups = np.arange(n) % k
+    share = np.where(groups[:, None] == groups, within, between)
+    half = np.triu(rng.uniform(size=(n, n)) < share, 1).astype(float)
+    return csr_array(half + half.T), groups
+
+
+def shuffled(W, seed):
+    return rewire(W, np.random.RandomState(seed))
+
+
+# The graph that joins anybody
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(2, 60), share=st.floats(0, 1), seed=st.integers(0, 10_000))
+def test_every_sample_keeps_its_edges_but_for_those_to_itself(n, share, seed):
+    W, _ = planted(n, 1, share, 0, seed)
+    found = shuffled(W, seed).toarray()
+    np.testing.assert_array_equal(found, found.T)
+    assert not np.diag(found).any()
+    lost = W.sum(axis=1) - found.sum(axis=1)
+    assert (lost >= 0).all()
+    assert (lost % 2 == 0).all()  # an edge to oneself has two ends there
+
+
+def test_few_edges_are_lost():
+    """Of 100 samples with 10 edges each, those to oneself are 10 in 2000 or so."""
+    W, _ = planted(100, 1, 0.1, 0)
+    kept = np.mean([shuffled(W, seed).sum() for seed in range(20)])
+    assert 0.97 * W.sum() < kept < W.sum()
+
+
+def test_every_weight_is_that_of_one_edge_or_lost():
+    """Powers of two, whose sums tell which of them were added up."""
+    W = np.zeros((8, 8))
+    upper = np.triu_indices(8, 1)
+    W[upper] = 2.0 ** np.arange(28)
+    W += W.T
+    for seed in range(20):
+        found = shuffled(csr_array(W), seed).toarray()[upper].astype(int)
+        assert np.bitwise_or.reduce(found) == found.sum()
+        assert found.sum() < 2**28
+
+
+def test_edges_to_oneself_are_left_out():
+    W, _ = planted(30, 1, 0.2, 0)
+    loops = csr_array(W + np.diag(np.arange(30.0)))
+    np.testing.assert_array_equal(
+        shuffled(loops, 3).toarray(), shuffled(W, 3).toarray()
+    )
+
+
+def test_the_ends_meet_anybody():
+    """Edges of two separate pieces then join both, about every second one."""
+    W, groups = planted(100, 2, 0.2, 0)
+    found = shuffled(W, 0).toarray()
+    across = found[groups[:, None] != groups].sum() / found.sum()
+    assert 0.4 < across < 0.6
+
+
+def test_no_edges_stay_none():
+    none = csr_array((4, 4))
+    assert shuffled(none, 0).sum() == 0
+    assert chance_modularity(none, 2, 0) == 0
+
+
+# Clusters
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_planted_clusters_are_found(k):
+    W, groups = planted(120, k, 0.5, 0.02)
+    labels = graph_clusters(W, k, 0)
+    assert len(set(zip(labels, groups, strict=True))) == k
+    assert set(labels) == set(range(k))
+
+
+def test_clusters_have_more_modularity_than_the_embedding_alone(monkeypatch):
+    W, _ = planted(120, 4, 0.12, 0.05)
+    with_moves = modularity(W, graph_clusters(W, 4, 0))
+    monkeypatch.setattr(null_model, "improved", lambda weights, labels: labels)
+    assert with_moves > modularity(W, graph_clusters(W, 4, 0))
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 2), (6, 1), (6, 6), (12, 5)])
+def test_small_graphs_have_clusters_named_without_gaps(n, k):
+    W, _ = planted(n, 2, 0.9, 0.1)
+    labels = graph_clusters(W, k, 0)
+    assert set(labels) == set(range(labels.max() + 1))
+    assert labels.max() < k
+    assert np.isfinite(chance_modularity(W, k, 0))
+
+
+# What chance finds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_only_planted_clusters_stand_out_from_chance(seed):
+    """The same number of edges in both graphs, on average."""
+
+    def excess(W):
+        found = modularity(W, graph_clusters(W, 3, seed))
+        chance = [chance_modularity(W, 3, other) for other in range(4)]
+        return found - np.mean(chance)
+
+    anybody, _ = planted(150, 3, 0.06, 0.06, seed)
+    clustered, _ = planted(150, 3, 0.15, 0.015, seed)
+    assert excess(clustered) > 0.15
+    assert abs(excess(anybody)) < 0.2 * excess(clustered)
+
+
+def test_the_fewer_edges_the_more_is_found_by_chance():
+    chances = [
+        chance_modularity(planted(150, 1, share, 0)[0], 3, 0)
+        for share in (0.05, 0.1, 0.3)
+    ]
+    assert chances[0] > chances[1] > chances[2] > 0
+
+
+def test_the_seed_decides():
+    W, _ = planted(60, 1, 0.1, 0)
+    assert chance_modularity(W, 3, 5) == chance_modularity(W, 3, 5)
+    assert len({chance_modularity(W, 3, seed) for seed in range(4)}) > 1
+    np.testing.assert_array_equal(shuffled(W, 5).toarray(), shuffled(W, 5).toarray())
+    assert (shuffled(W, 5).toarray() != shuffled(W, 6).toarray()).any()

@@ -1,0 +1,405 @@
+"""AutoTSNMF: what it chooses, what it costs, and what it says of it."""
+
+import numpy as np
+import problems
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import twofold.estimators.search.candidates
+from twofold import TSNMF, AutoTSNMF
+from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.modularity import modularity
+from twofold.estimators.problem import read_problem
+from twofold.estimators.progress import each_trial
+from twofold.estimators.search.candidates import (
+    Look,
+    Observer,
+    Setting,
+    by_score,
+    score,
+    visibility,
+)
+from twofold.estimators.search.cluster_numbers import curve_of
+from twofold.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def images():
+    return problems.images()
+
+
+@pytest.fixture(scope="module")
+def auto(images):
+    return AutoTSNMF(3, random_state=0).fit(images)
+
+
+# What is chosen
+
+
+def test_the_clusters_are_found(auto):
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+    assert auto.n_clusters_ == 3
+    assert auto.cluster_numbers_ is None
+    assert 0 < auto.best_score_ < 1
+
+
+def test_subspaces_are_told_apart_where_nearness_is_not_enough():
+    rng = np.random.default_rng(0)
+    bases, target = rng.normal(size=(4, 8, 64)), np.repeat(np.arange(4), 30)
+    rows = [rng.normal(size=(30, 8)) @ basis for basis in bases]
+    images = np.concatenate(rows).reshape(-1, 8, 8)
+    near = TSNMF(4, graph="heat", random_state=0).fit(images)
+    auto = AutoTSNMF(4, random_state=0).fit(images)
+    assert clustering_accuracy(target, near.labels_) < 0.9
+    assert clustering_accuracy(target, auto.labels_) == 1
+
+
+def test_the_chosen_model_is_the_one_that_its_parameters_give(auto, images):
+    again = clone(auto.best_estimator_).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    np.testing.assert_array_equal(again.components_, auto.best_estimator_.components_)
+
+
+def test_it_answers_as_the_chosen_model_does(auto, images):
+    model, new = auto.best_estimator_, problems.images(seed=5)
+    np.testing.assert_array_equal(auto.predict(new), model.predict(new))
+    np.testing.assert_array_equal(auto.transform(new), model.transform(new))
+    coefficients = auto.transform(images)
+    np.testing.assert_array_equal(
+        auto.inverse_transform(coefficients), model.inverse_transform(coefficients)
+    )
+
+
+def test_the_order_and_the_unit_of_the_samples_do_not_matter(auto, images):
+    order = np.random.default_rng(3).permutation(len(images))
+    other = AutoTSNMF(3, random_state=0).fit(7 * images[order])
+    assert other.best_estimator_.get_params() == auto.best_estimator_.get_params()
+    np.testing.assert_array_equal(other.labels_, auto.labels_[order])
+
+
+def test_the_parameters_of_the_estimator_are_kept(images):
+    base = TSNMF(tol=0, max_iter=7, n_neighbors=4, scale="global")
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=7"):
+        auto = AutoTSNMF(3, estimator=base, random_state=0).fit(images)
+    model = auto.best_estimator_
+    assert (model.tol, model.max_iter, model.scale) == (0, 7, "global")
+    assert set(auto.search_results_["n_neighbors"]) == {4}
+    assert base.get_params() == TSNMF(**base.get_params()).get_params()
+
+
+def test_missing_entries_are_filled(images):
+    holes = problems.pierced(images, problems.holes(images.shape, 0.1))
+    base = TSNMF(missing_values=np.nan)
+    auto = AutoTSNMF(3, estimator=base, random_state=0).fit(holes)
+    own = AutoTSNMF(3, missing_values=np.nan, random_state=0).fit(holes)
+    np.testing.assert_array_equal(own.labels_, auto.labels_)
+    assert list(own.get_feature_names_out()) == [f"autotsnmf{j}" for j in range(3)]
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+    mask = np.isnan(holes)
+    masked = AutoTSNMF(3, random_state=0).fit(images, mask=mask)
+    np.testing.assert_array_equal(masked.labels_, auto.labels_)
+    np.testing.assert_array_equal(
+        clone(masked).fit_transform(images, mask=mask),
+        masked.best_estimator_.transform(images, mask=mask),
+    )
+    np.testing.assert_array_equal(
+        auto.impute(holes), auto.best_estimator_.impute(holes)
+    )
+
+
+def test_tensors_are_searched_where_they_lie(auto, images):
+    torch = pytest.importorskip("torch")
+    found = AutoTSNMF(3, random_state=0).fit(torch.tensor(images))
+    assert isinstance(found.labels_, torch.Tensor)
+    assert clustering_accuracy(auto.labels_, found.labels_.numpy()) == 1
+
+
+def test_small_vectors_are_joined_to_their_nearest_neighbours_alone():
+    rows = np.concatenate(
+        [problems.positive((40, 4)) + 3 * np.eye(4)[j] for j in (0, 2)]
+    )
+    auto = AutoTSNMF(2, random_state=0).fit(rows)
+    assert set(auto.search_results_["graph"]) == {"heat"}
+    assert clustering_accuracy(np.repeat([0, 1], 40), auto.labels_) == 1
+
+
+def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MOST_SAMPLES", 40)
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    look = observer.look(Setting("heat", 3, 2, 1.0), 3)
+    assert look.labels.shape == (40,)
+    assert len(np.unique(observer.some)) == 40
+    auto = AutoTSNMF(3, random_state=0).fit(images)
+    assert auto.labels_.shape == (60,)
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+
+
+# The score
+
+
+@pytest.fixture(scope="module")
+def looks(images):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    settings = [
+        Setting(graph, 5, r, 1.0) for r in (2, 3, 4) for graph in ("heat", "shared")
+    ]
+    return observer.look_at_all(settings, 3)
+
+
+def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(looks):
+    labels = np.random.default_rng(0).integers(3, size=60)
+    own: dict[str, list[float]] = {"heat": [], "shared": []}
+    for look in looks:
+        excess = modularity(look.weights, labels) - look.chance
+        own[look.setting.graph].append(excess)
+    best = {kind: (sum(each) - min(each)) / 2 for kind, each in own.items()}
+    assert [len(each) for each in own.values()] == [3, 3]
+    assert visibility(labels, looks) == pytest.approx(best)
+    assert score(labels, looks) == pytest.approx(np.mean(list(best.values())))
+
+
+def test_a_look_is_at_the_graphs_of_the_first_directions(images):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    look = observer.look(Setting("heat", 4, 7, 1.0), 3)
+    # All directions are kept, so that the projections change no distance.
+    samples = problem.samples[:, 0]
+    W = sum(
+        neighbor_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
+        for view in (samples, samples.swapaxes(1, 2))
+    )
+    np.testing.assert_allclose(look.weights.toarray(), W, atol=1e-12)
+
+
+def test_the_best_look_is_the_first(looks):
+    scores = [score(look.labels, looks) for look in by_score(looks)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_table_has_a_row_for_each_look_and_fit(auto):
+    table = auto.search_results_
+    assert len({len(column) for column in table.values()}) == 1
+    assert table["stage"].count("fit") == 1
+    kinds = [table[f"{kind}_visibility"] for kind in ("heat", "self", "shared")]
+    np.testing.assert_allclose(table["score"], np.mean(kinds, axis=0))
+    assert table["score"][table["stage"].index("fit")] == auto.best_score_
+    scores = [
+        s for s, t in zip(table["score"], table["stage"], strict=True) if t == "look"
+    ]
+    best = table["stage"].index("look") + int(np.argmax(scores))
+    fit = table["stage"].index("fit")
+    for name in ("graph", "n_neighbors", "n_directions", "energy_weight"):
+        assert table[name][fit] == table[name][best]
+
+
+def test_weights_and_starts_are_tried_in_fits(images):
+    auto = AutoTSNMF(3, graph_weights=(1.0, 0.1, 10.0), n_starts=2, random_state=0).fit(
+        images
+    )
+    table = auto.search_results_
+    fits = [i for i, stage in enumerate(table["stage"]) if stage == "fit"]
+    assert [table["graph_weight"][i] for i in fits] == [1.0, 0.1, 10.0] * 2
+    assert len({table["seed"][i] for i in fits}) == 2
+    assert auto.best_score_ == max(table["score"][i] for i in fits)
+    assert len(table["stage"]) - len(fits) == 2 * (10 - 6)
+
+
+# What it costs
+
+
+@pytest.mark.parametrize(("budget", "looks"), [(1, 1), (2, 2), (4, 6), (100, 18)])
+def test_no_more_is_done_than_the_budget_allows(images, budget, looks):
+    done = []
+    with each_trial(lambda stage, count, total: done.append((stage, count, total))):
+        AutoTSNMF(3, max_fits=budget, n_directions=(2, 3), random_state=0).fit(images)
+    assert done[-1] == ("fitting", 1, 1)
+    assert [stage for stage, *_ in done].count("looking") <= looks
+    assert done[0] == ("looking", 1, looks)
+
+
+def test_without_any_time_there_is_one_look_and_one_fit(images):
+    auto = AutoTSNMF(3, max_time=0, n_starts=3, random_state=0).fit(images)
+    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.out_of_time_
+    assert clustering_accuracy(problems.groups(), auto.labels_) == 1
+
+
+def test_without_any_time_no_other_number_is_looked_at(images):
+    auto = AutoTSNMF(range(2, 9), max_time=0, random_state=0).fit(images)
+    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.cluster_numbers_.numbers == [auto.n_clusters_]
+    assert auto.out_of_time_
+
+
+def test_enough_time_is_no_lack_of_it(auto, images):
+    timed = AutoTSNMF(3, max_time=1e6, random_state=0).fit(images)
+    assert not timed.out_of_time_
+    np.testing.assert_array_equal(timed.labels_, auto.labels_)
+
+
+def test_hopeless_energy_weights_are_not_tried_with_more_directions(
+    images, monkeypatch
+):
+    problem = read_problem(TSNMF(1, random_state=0), images)
+    observer = Observer(problem, None, np.inf, lambda *_: None)
+    monkeypatch.setattr(
+        twofold.estimators.search.candidates,
+        "score",
+        lambda labels, looks: 0.1 if labels is poor[0].labels else 1.0,
+    )
+    settings = [Setting("heat", 3, r, weight) for r in (2, 3) for weight in (0.1, 1.0)]
+    poor = [observer.look(settings[0], 3)]
+    tried = [look.setting for look in observer.look_at_all(settings, 3)]
+    assert tried == [settings[0], settings[1], settings[3]]
+
+
+def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
+    folder = tmp_path / "new" / "looks"
+    first = AutoTSNMF(3, cache=folder, max_time=0, random_state=0).fit(images)
+    assert first.out_of_time_
+    AutoTSNMF(3, cache=folder, random_state=0).fit(images)
+
+    def never(*_, **__):
+        raise AssertionError("a look was made again")
+
+    monkeypatch.setattr(twofold.estimators.search.candidates, "graph_clusters", never)
+    again = AutoTSNMF(3, cache=folder, random_state=0).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    assert again.search_results_["score"] == auto.search_results_["score"]
+    flat = {"estimator": TSNMF(n_neighbors=10, tol=1e-2)}
+    for others in ({"random_state": 1}, {"n_clusters": 4}, flat):
+        with pytest.raises(AssertionError, match="made again"):
+            clone(again).set_params(**others).fit(images)
+    with pytest.raises(AssertionError, match="made again"):
+        clone(again).fit(images + 0.1)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"x" * 1000])
+def test_damaged_files_are_made_again(auto, images, tmp_path, content):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        path.write_bytes(content)
+    again = clone(search).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    assert all(path.read_bytes() != content for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"labels": np.full(60, -1)}, {"chance": np.nan}, {"labels": np.ones(60)}]
+)
+def test_files_of_other_numbers_are_made_again(auto, images, tmp_path, wrong):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        with np.load(path) as file:
+            arrays = dict(file)
+        np.savez(path, **{**arrays, **wrong})
+    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
+
+
+def test_looks_at_samples_of_another_shape_are_others(tmp_path):
+    rows = problems.positive((60, 72))
+    found = {}
+    for shape in ((8, 9), (9, 8)):
+        base = TSNMF(sample_shape=shape)
+        search = AutoTSNMF(3, estimator=base, n_directions=(3,), random_state=0)
+        fresh = search.fit(rows).search_results_["score"]
+        kept = search.set_params(cache=tmp_path).fit(rows).search_results_["score"]
+        assert kept == fresh
+        found[shape] = fresh
+    assert found[8, 9] != found[9, 8]
+
+
+def test_objects_in_a_file_are_not_unpickled(auto, images, tmp_path):
+    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
+    for path in tmp_path.iterdir():
+        np.savez(path, labels=np.array([{}], dtype=object))
+    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
+
+
+def test_a_look_at_long_vectors_is_no_slower_than_their_number_asks(monkeypatch):
+    sizes = []
+    eigh = np.linalg.eigh
+
+    def noted(matrix):
+        sizes.append(matrix.shape[-1])
+        return eigh(matrix)
+
+    rows = problems.positive((40, 900))
+    plain = AutoTSNMF(2, max_fits=2, random_state=0).fit(rows)
+    monkeypatch.setattr(np.linalg, "eigh", noted)
+    again = AutoTSNMF(2, max_fits=2, random_state=0).fit(rows)
+    np.testing.assert_array_equal(again.labels_, plain.labels_)
+    assert max(sizes) <= 40 + 2 * 32 + 1
+
+
+def test_energy_weights_are_hopeless_by_their_distance_where_all_are_below_chance():
+    noise = np.random.default_rng(0).uniform(size=(60, 12, 12))
+    auto = AutoTSNMF(4, random_state=0).fit(noise)
+    assert max(auto.search_results_["score"]) < 0
+    assert set(auto.search_results_["n_directions"]) == {4, 9}
+
+
+def test_more_clusters_than_samples_looked_at(monkeypatch, images):
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MOST_SAMPLES", 20)
+    auto = AutoTSNMF(30, random_state=0).fit(images)
+    assert len(np.unique(auto.labels_)) == 30
+    assert np.isnan(auto.best_score_)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (0, "n_clusters must be a positive integer, a range"),
+        (True, "n_clusters must be"),
+        ([3, 0], r"n_clusters must be .* got \[3, 0\]"),
+        ([], "n_clusters must be"),
+        (range(5, 2), "n_clusters must be"),
+        (61, "n_clusters=61 must be at most the number of samples"),
+    ],
+)
+def test_other_numbers_are_refused(images, wanted, message):
+    with pytest.raises(ValueError, match=message):
+        AutoTSNMF(wanted).fit(images)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"graphs": ("heat", "cold")}, "graphs must be some of"),
+        ({"graphs": ()}, "graphs must be some of"),
+        ({"n_directions": ()}, "n_directions must be positive integers"),
+        ({"n_directions": (2, 0)}, r"n_directions must be .* got \(2, 0\)"),
+        ({"energy_weights": ()}, "energy_weights must be"),
+        ({"energy_weights": (1.0, -1.0)}, "'energy_weight' parameter of TSNMF"),
+        ({"graph_weights": (np.inf,)}, "graph_weight"),
+        ({"max_fits": 0}, "'max_fits' parameter of AutoTSNMF"),
+        ({"max_time": -1}, "'max_time' parameter of AutoTSNMF"),
+        ({"estimator": TSNMF(tol=-1)}, "'tol' parameter of TSNMF"),
+        ({"estimator": "TSNMF"}, "'estimator' parameter of AutoTSNMF"),
+        (
+            {"estimator": TSNMF(graph="heat")},
+            "estimator must leave graph to the search",
+        ),
+        ({"estimator": TSNMF(n_directions=3)}, "set n_directions of AutoTSNMF"),
+    ],
+)
+def test_other_parameters_are_refused(images, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        AutoTSNMF(3, **parameters).fit(images)
+
+
+def test_a_curve_of_one_number_is_sure_of_it(looks):
+    curve = curve_of({3: looks, 4: []}, 0)
+    assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
+
+
+def test_a_look_is_better_than_chance_where_there_are_clusters(looks):
+    for look in looks:
+        assert isinstance(look, Look)
+        assert look.excess(look.labels) > 0.1

@@ -1,0 +1,67 @@
+"""The same jobs on a Dask cluster of several worker processes."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from twofold.paper import ClusterError, Protocol, Store, run
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+
+SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def scores(store):
+    return {r.key: (r.accuracy, r.nmi, r.purity) for r in store.results()}
+
+
+@pytest.fixture
+def cluster(monkeypatch, tmp_path):
+    monkeypatch.setenv("TWOFOLD_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("TWOFOLD_NAP", "0.2")
+    with distributed.LocalCluster(
+        n_workers=3,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        local_directory=str(tmp_path),
+    ) as started:
+        yield started
+
+
+def test_a_worker_is_killed_and_nothing_is_missing(tmp_path, cluster):
+    killed = []
+
+    def kill_one():
+        time.sleep(0.5)
+        with distributed.Client(cluster) as client:
+            pids = client.run(os.getpid)
+        killed.append(next(iter(pids.values())))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    with Store(tmp_path / "cluster.sqlite") as store:
+        killer.start()
+        done = run(SLOW, store, scheduler=cluster.scheduler_address)
+        killer.join()
+        found = scores(store)
+    with Store(tmp_path / "here.sqlite") as store:
+        run(SLOW, store, n_jobs=1)
+        expected = scores(store)
+    assert killed
+    assert (done.fits_done, done.failed) == (27, 0)
+    assert found == expected
+
+
+def test_a_scheduler_that_is_not_there_is_said(tmp_path):
+    with (
+        Store(tmp_path / "s.sqlite") as store,
+        pytest.raises(ClusterError, match=r"127\.0\.0\.1:9 cannot be reached"),
+    ):
+        run(SLOW, store, scheduler="tcp://127.0.0.1:9")

@@ -1,0 +1,272 @@
+"""Running, stopping and going on: nothing is lost, nothing runs twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from joblib.externals.loky import get_reusable_executor
+
+from twofold.paper import ClusterError, Protocol, Store, run
+from twofold.paper.claims import Claims
+from twofold.paper.estimate import rough_seconds
+from twofold.paper.protocol import all_jobs
+from twofold.paper.runner import part_of
+
+SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
+FITS = 3 * (4 + 4 + 1)
+"""Three settings on four subsets of two and of three classes, and on all four."""
+
+WORKERS = 2
+
+
+def command(store, *more):
+    return [
+        *(sys.executable, "-m", "twofold", "reproduce", "--data", "tiny:faces"),
+        *("--method", "tiny:slow", "--subsets", "4", "--jobs", str(WORKERS)),
+        *("--store", str(store), "--out", str(store.parent / "out"), *more),
+    ]
+
+
+@pytest.fixture
+def logged(tmp_path, monkeypatch):
+    """Makes each fit take 0.1 seconds and write a line; reads the lines."""
+    log = tmp_path / "log"
+    log.touch()
+    monkeypatch.setenv("TWOFOLD_LOG", str(log))
+    monkeypatch.setenv("TWOFOLD_NAP", "0.1")
+    # joblib's workers outlive a run, with the environment that they were born in.
+    get_reusable_executor().shutdown(wait=True)
+    yield lambda: Counter(log.read_text().splitlines())
+    get_reusable_executor().shutdown(wait=True)
+
+
+def start(store, *more):
+    return subprocess.Popen(
+        command(store, *more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # It is ignored in what a shell runs in the background, such as these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for_results(store, count):
+    for _ in range(600):
+        if store.exists():
+            with Store(store) as opened:
+                if len(opened.keys()) >= count:
+                    return
+        time.sleep(0.05)
+    raise AssertionError(f"no {count} results after half a minute")
+
+
+def kill_all(process):
+    """The process and its workers, at once and without a word."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def scores(path):
+    with Store(path) as store:
+        return {r.key: (r.accuracy, r.nmi, r.purity) for r in store.results()}
+
+
+def test_all_is_run_once_and_a_second_run_does_nothing(tmp_path, logged):
+    with Store(tmp_path / "s.sqlite") as store:
+        first = run(SLOW, store, n_jobs=WORKERS)
+        assert (first.fits, first.found, first.fits_done) == (FITS, 0, FITS)
+        assert len(store.keys()) == FITS
+        again = run(SLOW, store, n_jobs=WORKERS)
+        assert (again.found, again.jobs, again.fits_done) == (FITS, 0, 0)
+    assert logged().total() == FITS
+
+
+def test_one_process_and_many_give_the_same(tmp_path):
+    protocol = Protocol(data=("tiny:faces",), subsets=2, quick=True, max_iter=30)
+    for name, n_jobs in (("one", 1), ("many", 2)):
+        with Store(tmp_path / name) as store:
+            run(protocol, store, n_jobs=n_jobs)
+    assert scores(tmp_path / "one") == scores(tmp_path / "many")
+    assert len(scores(tmp_path / "one")) > 50
+
+
+def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged, monkeypatch):
+    path = tmp_path / "s.sqlite"
+    monkeypatch.setenv("TWOFOLD_NAP", "0.6")  # it cannot end before the kill
+    process = start(path)
+    wait_for_results(path, 6)
+    kill_all(process)
+    monkeypatch.setenv("TWOFOLD_NAP", "0")
+    before = logged()
+    with Store(path) as store:
+        kept = len(store.keys())
+        done = run(SLOW, store, n_jobs=WORKERS)
+        assert len(store.keys()) == FITS
+    assert 6 <= kept < FITS
+    assert (done.found, done.fits_done) == (kept, FITS - kept)
+    # What had been fitted and not stored was in flight, one job per worker and those
+    # that had come back and were about to be written.
+    assert before.total() - kept <= 2 * WORKERS
+    assert logged().total() - FITS == before.total() - kept
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "a batch system"])
+def test_a_stop_is_one_line_and_the_same_command_goes_on(
+    tmp_path, logged, monkeypatch, how
+):
+    path = tmp_path / "s.sqlite"
+    monkeypatch.setenv("TWOFOLD_NAP", "0.6")
+    process = start(path)
+    wait_for_results(path, 4)
+    if how == "Ctrl-C":  # reaches the workers too
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.startswith("Stopped: the results are in")
+    assert "Traceback" not in said
+    monkeypatch.setenv("TWOFOLD_NAP", "0")
+    kept = len(scores(path))
+    assert 4 <= kept < FITS
+    finished = subprocess.run(command(path), capture_output=True, text=True, check=True)
+    assert f"has {kept}" in finished.stdout
+    assert len(scores(path)) == FITS
+    assert logged().total() <= FITS + 2 * WORKERS
+
+
+def test_two_processes_share_a_store_and_the_work(tmp_path, logged):
+    path = tmp_path / "s.sqlite"
+    both = [start(path), start(path)]
+    for process in both:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    assert len(scores(path)) == FITS
+    assert logged().total() == FITS
+
+
+def test_a_job_of_a_killed_process_is_taken_over(tmp_path, logged, monkeypatch):
+    path = tmp_path / "s.sqlite"
+    monkeypatch.setenv("TWOFOLD_NAP", "1000")
+    stuck = start(path)
+    wait_for_results_of_claims(path)
+    monkeypatch.setenv("TWOFOLD_NAP", "0")
+    other = start(path)
+    time.sleep(1)
+    kill_all(stuck)
+    _, said = other.communicate(timeout=120)
+    assert other.returncode == 0, said
+    assert len(scores(path)) == FITS
+
+
+def wait_for_results_of_claims(path):
+    """Until another process has claimed the first job."""
+    first = all_jobs(SLOW)[0]
+    path.parent.mkdir(exist_ok=True)
+    for _ in range(600):
+        claims = Claims(path)
+        free = claims.take(first)
+        claims.close()
+        if not free:
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing was claimed in half a minute")
+
+
+def test_shards_are_disjoint_and_merge_into_the_whole(tmp_path, logged):
+    for part in (1, 2, 3):
+        with Store(tmp_path / f"{part}.sqlite") as store:
+            run(SLOW, store, n_jobs=1, shard=(part, 3))
+    parts = [set(scores(tmp_path / f"{part}.sqlite")) for part in (1, 2, 3)]
+    assert sum(map(len, parts)) == FITS
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "twofold", "reproduce", "merge"),
+            *(str(tmp_path / f"{name}.sqlite") for name in ("all", 1, 2, 3)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    assert set(scores(tmp_path / "all.sqlite")) == set.union(*parts)
+    with Store(tmp_path / "all.sqlite") as store:
+        assert run(SLOW, store).jobs == 0
+
+
+def test_parts_take_about_as_long_as_one_another():
+    jobs = all_jobs(Protocol(data=("digits",)))
+    for parts in (4, 8, 10):
+        costs = [
+            sum(len(j.settings) * rough_seconds(j) for j in part_of(jobs, i + 1, parts))
+            for i in range(parts)
+        ]
+        assert max(costs) < 1.1 * min(costs)
+    split = [job for i in (1, 2, 3) for job in part_of(jobs, i, 3)]
+    assert len(split) == len(jobs)
+    assert set(split) == set(jobs)
+
+
+def test_results_of_other_data_are_refused(tmp_path, monkeypatch):
+    with Store(tmp_path / "s.sqlite") as store:
+        monkeypatch.setattr(
+            "twofold.paper.runner.run_here",
+            lambda jobs, *_: ((job, []) for job in jobs),
+        )
+        with pytest.raises(
+            ClusterError, match="a worker has other data for tiny:faces"
+        ):
+            run(SLOW, store)
+        assert store.keys() == set()
+
+
+def test_a_device_that_is_none_is_refused_before_anything_runs(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        reason = "device='nonsense' (cannot be used|needs PyTorch)"
+        with pytest.raises(ValueError, match=reason):
+            run(SLOW, store, device="nonsense")
+        assert store.keys() == set()
+
+
+def test_failed_fits_are_kept_and_run_again_only_when_asked(tmp_path):
+    protocol = replace(SLOW, methods=("tiny:broken",), clusters=(2,))
+    with Store(tmp_path / "s.sqlite") as store:
+        assert run(protocol, store, n_jobs=1).failed == 4
+        assert run(protocol, store, n_jobs=1).jobs == 0
+        assert run(protocol, store, n_jobs=1, retry=True).failed == 4
+
+
+def test_a_full_store_stops_the_run_with_a_line(tmp_path, logged):
+    path = tmp_path / "s.sqlite"
+    limit = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (20_000, 20_000)); "
+    code = f"{limit}from twofold.app.cli import main; main()"
+    arguments = command(path)[3:]
+    stopped = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True
+    )
+    assert stopped.returncode == 1
+    assert "Traceback" not in stopped.stderr
+    assert "the store" in stopped.stderr
+    finished = subprocess.run(command(path), capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    assert len(scores(path)) == FITS
+
+
+def test_time_left_comes_down_to_nothing(tmp_path):
+    states = []
+    protocol = replace(SLOW, subsets=2)
+
+    def report(progress):
+        states.append((progress.jobs_done, progress.remaining))
+
+    with Store(tmp_path / "s.sqlite") as store:
+        run(protocol, store, n_jobs=1, report=report)
+    jobs = len(all_jobs(protocol))
+    assert [done for done, _ in states] == list(range(jobs + 1))
+    assert states[0][1] > 0
+    assert states[-1][1] == pytest.approx(0, abs=1e-9)
