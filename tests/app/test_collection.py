@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 from scipy.io import savemat
 
-from twofold import datasets
 from twofold.app.collection import (
     Reading,
     folder_of,
@@ -17,6 +16,7 @@ from twofold.app.collection import (
     name_of,
     read_collection,
 )
+from twofold.paper import datasets
 
 STACK = np.arange(120, dtype=np.float64).reshape(5, 24)
 CLASSES = np.array([7, 3, 3, 7, 9])
