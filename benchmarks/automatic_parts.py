@@ -30,9 +30,9 @@ from twofold.metrics import clustering_accuracy, nmi
 
 STARTS = 5
 READ_AT: dict[str, dict[str, Any]] = {
-    "shared": {"graph": "shared"},
+    "subspace_knn": {"graph": "subspace_knn"},
     "heat": {"graph": "heat"},
-    "shared, `tol` 0.001": {"graph": "shared", "tol": 1e-3},
+    "shared, `tol` 0.001": {"graph": "subspace_knn", "tol": 1e-3},
     "heat, `tol` 0.001": {"graph": "heat", "tol": 1e-3},
 }
 """Fits off which labels are read in all ways."""
@@ -182,7 +182,7 @@ def graphs(name: str, seed: int) -> Found:
             unions, key=lambda scores: scores["excess"]
         )
         for weight in (0.1, 3.0):
-            shared = first_graph(case, "shared", 10, r, weight)
+            shared = first_graph(case, "subspace_knn", 10, r, weight)
             here[f"shared, energy weight {weight:g}"] = graph_scores(case, shared)
         found |= {f"{label}; r = {r}": scores for label, scores in here.items()}
     return found
@@ -191,8 +191,8 @@ def graphs(name: str, seed: int) -> Found:
 def graphs_of(case: Case, r: int, energy: float) -> dict[str, csr_array | None]:
     """W_P + W_Q of each kind."""
     near = first_graph(case, "heat", 5, r, energy)
-    own = first_graph(case, "self", 10, r, energy)
-    views, _ = views_of(case, "self", 10, r, energy)
+    own = first_graph(case, "subspace", 10, r, energy)
+    views, _ = views_of(case, "subspace", 10, r, energy)
     dense = {
         f"self, ridge {ridge:g}": csr_array(
             sum(subspace_graph(view.features[0], ridge) for view in views)
@@ -204,7 +204,7 @@ def graphs_of(case: Case, r: int, energy: float) -> dict[str, csr_array | None]:
         "heat, 5 neighbours": near,
         "self, ridge 0.1": own,
         **dense,
-        "shared": first_graph(case, "shared", 10, r, energy),
+        "subspace_knn": first_graph(case, "subspace_knn", 10, r, energy),
         **{
             f"union, {part:.0%} self": union(near, own, part)
             for part in (0.25, 0.5, 0.75)

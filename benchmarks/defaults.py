@@ -54,7 +54,7 @@ IMAGE_VARIATIONS: dict[str, tuple[Any, ...]] = {
     "n_directions": (3, 4, 5, 6, 7, 9, 13),
     "energy_weight": (0.1, 0.3, 1.0, 3.0, 10.0),
     "graph_weight": (0.0, 0.1, 0.3, 1.0, 3.0, 10.0),
-    "graph": ("shared", "self", "heat", "binary", "cosine"),
+    "graph": ("subspace_knn", "subspace", "heat", "binary", "cosine"),
     "n_neighbors": (5, 7, 10, 15, 20),
     "assign_labels": ("graph", "k-means"),
     "tol": (2e-1, 5e-2, 1e-2, 1e-3, 1e-4),
@@ -63,7 +63,7 @@ IMAGE_VARIATIONS: dict[str, tuple[Any, ...]] = {
 VECTOR_VARIATIONS: dict[str, tuple[Any, ...]] = {
     "n_directions": (5, 20, 32, 100),
     "scale": ("sample", "global"),
-    "graph": ("auto", "shared", "self", "heat"),
+    "graph": ("auto", "subspace_knn", "subspace", "heat"),
     "assign_labels": ("graph", "k-means"),
 }
 ALSO = {
@@ -233,7 +233,7 @@ def report(seeds: range, jobs: int) -> str:
         **defaults,
         "n_directions": 4,
         "scale": "sample",
-        "graph": "shared",
+        "graph": "subspace_knn",
         "n_neighbors": 10,
     }
     vectors = {**defaults, "n_directions": 32, "scale": "global"}

@@ -143,7 +143,7 @@ MASKED = tuple(methods.TOLD_METHODS)
 
 CASES: dict[str, Callable[[], Results]] = {
     "default": digit_fit(),
-    "subspace": digit_fit(graph="self"),
+    "subspace": digit_fit(graph="subspace"),
     "heat": digit_fit(graph="heat"),
     "binary": digit_fit(graph="binary"),
     "cosine": digit_fit(graph="cosine"),

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twofold.core.graphs.graph import Graph, neighbor_graph
+from twofold.core.graphs.construction import build_graph
+from twofold.core.graphs.graph import Graph
+
+SUBSPACE = ("subspace_knn", "subspace")
+
+GRAPHS = (*SUBSPACE, "heat", "binary", "cosine")
+"""Kinds of graphs that the references have as well."""
 
 # (n, c, h, w) and (left, right) numbers of directions
 LAYOUTS = {
@@ -82,6 +88,6 @@ def v_step(n: int, k: int, d: int, graph_weight: float, seed: int) -> VStep:
         rng.uniform(0.01, 2, size=(1, n, k)),
         tuple(u @ u.mT for u in centroids),
         tuple(f @ u.mT for f, u in zip(features, centroids, strict=True)),
-        tuple(neighbor_graph(f, 3, "binary") for f in features),
+        tuple(build_graph(f, 3, "binary") for f in features),
         graph_weight,
     )

@@ -10,13 +10,13 @@ the paper's X_i. The c channels of a sample share P and Q: wherever the paper su
 data term over i, the sum here runs over i and s, and the vec() of a sample strings its
 channels together. With c = 1 this is the paper as it stands. The paper has a = h and
 b = w, and one r where ``n_directions`` allows a different one for each side. The graphs
-"self" and "shared" are not the paper's; ``shares_reference`` has them.
+"subspace" and "subspace_knn" are not the paper's; ``subspace_reference`` has them.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import shares_reference
+import subspace_reference
 
 Array = np.ndarray
 
@@ -198,8 +198,8 @@ def pair_weights(
 def build_w(vec_X: Array, n_neighbors: int, graph: str) -> Array:
     """W of one side: i and j are joined if either is a neighbour of the other."""
     # line 5, eq_manifold
-    if graph in ("self", "shared"):
-        return shares_reference.build_w(vec_X.T, n_neighbors, graph)
+    if graph in ("subspace", "subspace_knn"):
+        return subspace_reference.build_w(vec_X.T, n_neighbors, graph)
     if graph == "cosine":
         vec_X = unit_columns(vec_X)
     d2 = squared_distances(vec_X)
@@ -372,7 +372,7 @@ def ts_nmf(
     lambda_1, lambda_2 : factors of the energy and of the smoothness.
     n_neighbors : neighbours of a sample in each graph, less than n.
     n_iter : iterations, at least 1.
-    graph : "binary", "heat", "cosine", "self" or "shared".
+    graph : "binary", "heat", "cosine", "subspace" or "subspace_knn".
     """
     U = update_u(X, V)  # line 2
     objective = []

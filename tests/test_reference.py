@@ -6,7 +6,6 @@ import pytest
 import reference
 
 from twofold.core.grams import both_sides
-from twofold.core.graphs.graph import GRAPHS
 from twofold.core.solver import solve
 from twofold.core.state import Settings
 from twofold.core.updates import adjust
@@ -34,7 +33,7 @@ def compare(samples, start, directions, weights, graph):
     return ours, theirs
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 @pytest.mark.parametrize("weights", [(0.5, 0.3), (0.0, 0.0), (3.0, 20.0)])
 @pytest.mark.parametrize("layout", problems.LAYOUTS)
 def test_ten_iterations_agree_with_the_literal_algorithm(layout, weights, graph):

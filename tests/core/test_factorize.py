@@ -16,7 +16,7 @@ from twofold.core.factorize import (
     nonnegative_centroids,
 )
 from twofold.core.grams import both_sides
-from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.graphs.construction import build_graph
 from twofold.core.missing.filling import Data
 from twofold.core.solver import iterate, optimal_factors
 from twofold.core.state import Settings
@@ -48,7 +48,7 @@ def test_semi_nmf_is_the_literal_one():
 def test_gnmf_is_the_literal_one(weight):
     X = problems.positive((25, 9))
     V, U = problems.positive((25, 3), seed=1), problems.positive((3, 9), seed=2)
-    graph = neighbor_graph(X[None], 4, "binary")
+    graph = build_graph(X[None], 4, "binary")
     found = run(X, V, U, GNMF, 25, graph=graph, graph_weight=weight)
     W = literal.binary_graph(X, 4)
     V, U, objectives = literal.gnmf(X, V, U, W, weight, 25)
@@ -60,7 +60,7 @@ def test_gnmf_is_the_literal_one(weight):
 def test_gnmf_without_weight_is_scikit_learns_multiplicative_nmf():
     X = problems.positive((40, 12))
     V, U = problems.positive((40, 5), seed=1), problems.positive((5, 12), seed=2)
-    graph = neighbor_graph(X[None], 5, "binary")
+    graph = build_graph(X[None], 5, "binary")
     ours = run(X, V, U, GNMF, 60, graph=graph, graph_weight=0.0)
     other = NMF(5, solver="mu", init="custom", tol=0, max_iter=60)
     theirs = other.fit_transform(X, W=V.copy(), H=U.copy())
@@ -99,7 +99,7 @@ def test_the_objectives_never_rise(n, k, d, weight, seed):
     history = run(X, V, U, SEMI_NMF, 15).history
     assert (np.diff(history) <= 1e-10 * np.sum(X**2)).all()
     X = np.abs(X)
-    graph = neighbor_graph(X[None], 3, "heat")
+    graph = build_graph(X[None], 3, "heat")
     U = rng.uniform(0.01, 2, size=(k, d))
     history = run(X, V, U, GNMF, 15, graph=graph, graph_weight=weight).history
     assert (np.diff(history) <= 1e-10 * (history[0] + np.sum(X**2))).all()
@@ -122,7 +122,7 @@ def test_the_objectives_never_rise_with_missing_entries(n, k, d, weight, share, 
     found = run(X, V, U, SEMI_NMF, 15, missing=missing)
     assert (np.diff(found.history) <= 1e-10 * np.sum(X**2)).all()
     X = np.abs(X)
-    options = {"graph": neighbor_graph(X[None], 3, "heat"), "graph_weight": weight}
+    options = {"graph": build_graph(X[None], 3, "heat"), "graph_weight": weight}
     U = rng.uniform(0.01, 2, size=(k, d))
     found = run(X, V, U, GNMF, 15, missing=missing, **options)
     rounding = 1e-10 * (found.history[0] + np.sum(X**2))
@@ -147,7 +147,7 @@ def test_it_ends_where_the_observed_squares_are_least():
 
 def test_the_objective_is_that_of_the_residuals_and_the_graph():
     X, V, U = signed(), problems.positive((30, 4)), signed(4, 8, seed=3)
-    graph = neighbor_graph(X[None], 3, "binary")
+    graph = build_graph(X[None], 3, "binary")
     products = side_products(X, U[None], graph)
     W = literal.binary_graph(X, 3)
     expected = np.sum((X - V @ U) ** 2) + 0.7 * literal.smoothness(V, W)

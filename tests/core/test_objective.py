@@ -1,13 +1,13 @@
 import numpy as np
 import problems
 
-from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.graphs.construction import build_graph
 from twofold.core.objective import projected_trace, smoothness, total
 
 
 def test_smoothness_is_the_sum_over_weighted_pairs():
     V = problems.positive((2, 20, 3))
-    graph = neighbor_graph(np.random.default_rng(0).normal(size=(2, 20, 4)), 4, "heat")
+    graph = build_graph(np.random.default_rng(0).normal(size=(2, 20, 4)), 4, "heat")
     for run in range(2):
         W = problems.dense(graph, run)
         differences = V[run][:, None] - V[run][None]

@@ -1,11 +1,10 @@
 import numpy as np
 import problems
 import pytest
-import shares_reference
+import subspace_reference
 from scipy.optimize import nnls
 
 from twofold.core.grams import both_sides
-from twofold.core.graphs.graph import GRAPHS, SHARES
 from twofold.core.prediction import (
     FittedModel,
     FittedSide,
@@ -36,7 +35,7 @@ def test_coordinate_descent_finds_what_an_active_set_method_finds(k):
             np.testing.assert_allclose(solution, expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("kind", problems.GRAPHS)
 def test_placed_samples_minimise_their_part_of_the_objective(kind):
     samples = problems.stack((30, 1, 6, 5))
     settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
@@ -76,7 +75,7 @@ def test_placed_samples_minimise_their_part_of_the_objective(kind):
             assert (cost(other) >= cost(placed) - 1e-10).all()
 
 
-@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("kind", problems.GRAPHS)
 def test_new_samples_are_joined_to_their_nearest_training_samples(kind):
     rng = np.random.default_rng(0)
     trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
@@ -91,8 +90,8 @@ def test_new_samples_are_joined_to_their_nearest_training_samples(kind):
 
 def new_edges(trained, new, kind, bandwidth):
     """Weights (m, n) of edges to the four nearest, by the definition."""
-    if kind in SHARES:
-        return shares_reference.new_edges(trained, 4, kind, new)
+    if kind in problems.SUBSPACE:
+        return subspace_reference.new_edges(trained, 4, kind, new)
     edges = np.zeros((len(new), len(trained)))
     for row, x in zip(edges, new, strict=True):
         cosines = trained @ x / np.linalg.norm(trained, axis=1) / np.linalg.norm(x)

@@ -5,7 +5,7 @@ import numpy as np
 import problems
 import pytest
 
-from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.graphs.construction import build_graph
 from twofold.core.prediction import FittedModel, FittedSide
 from twofold.core.rmnmf import (
     nearest_feasible,
@@ -18,7 +18,7 @@ from twofold.core.rmnmf import (
 
 def problem(n=30, d=8, k=3):
     X = problems.stack((n, 1, d, 1)).reshape(n, d)
-    graph = neighbor_graph(X[None], 4, "binary")
+    graph = build_graph(X[None], 4, "binary")
     return X, problems.positive((n, k)), graph, literal.binary_graph(X, 4)
 
 

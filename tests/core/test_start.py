@@ -4,7 +4,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from twofold.core.grams import both_sides
-from twofold.core.graphs.graph import GRAPHS, neighbor_graph
+from twofold.core.graphs.construction import build_graph
 from twofold.core.start import (
     STARTS,
     first_adjacency,
@@ -81,7 +81,7 @@ def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
 def test_the_first_graph_is_the_sum_of_both_sides():
     samples = np.random.default_rng(0).normal(size=(40, 1, 7, 6))
     views = first_views(samples, both_sides(samples), SETTINGS, 1.0)
-    graphs = [neighbor_graph(view.features, 5, "heat") for view in views]
+    graphs = [build_graph(view.features, 5, "heat") for view in views]
     both = sum(problems.dense(graph) for graph in graphs)
     weights = first_graph(samples, 3)
     np.testing.assert_allclose(weights.toarray(), both)
@@ -124,7 +124,7 @@ def test_a_few_samples_far_from_all_others_are_no_cluster_of_the_start():
     assert np.bincount(piece).min() > 4
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_more_pieces_than_clusters_start_from_k_means(graph):
     """Opposite samples never meet under cosines, nor copies far from all others."""
     ray = problems.positive((1, 1, 3, 4))

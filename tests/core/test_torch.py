@@ -6,7 +6,7 @@ import pytest
 
 from twofold import TSNMF
 from twofold.core.grams import both_sides
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 from twofold.core.solver import solve
 from twofold.core.start import STARTS
 from twofold.core.state import Settings
@@ -14,7 +14,7 @@ from twofold.core.state import Settings
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
 
-@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", problems.LAYOUTS)
 def test_objectives_agree(layout, kind):
     shape, directions = problems.LAYOUTS[layout]
@@ -56,7 +56,7 @@ def test_a_fitted_model_agrees_and_stays_in_torch(init):
     )
 
 
-@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_equally_near_samples_are_listed_alike(kind):
     """Of few different pixels many distances tie; copies are at no distance at all."""
     images = np.random.default_rng(0).integers(0, 2, size=(80, 4, 3)).astype(float)

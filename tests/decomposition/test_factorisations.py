@@ -12,7 +12,6 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import TSNMF
-from twofold.core.graphs.graph import GRAPHS
 from twofold.decomposition import GNMF, RMNMF, SemiNMF
 
 
@@ -38,7 +37,7 @@ def test_the_factors_of_gnmf_keep_their_promises(grey):
     assert (np.diff(model.objective_history_) <= 1e-12).all()
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 @pytest.mark.parametrize("n_neighbors", [2, 5])
 @pytest.mark.parametrize("scale", ["global", "sample"])
 def test_gnmf_is_the_literal_one_on_every_graph(grey, graph, n_neighbors, scale):
@@ -61,7 +60,7 @@ def test_gnmf_is_the_literal_one_on_every_graph(grey, graph, n_neighbors, scale)
     np.testing.assert_allclose(model.components_.reshape(3, -1), components, rtol=1e-8)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 @pytest.mark.parametrize("n_neighbors", [2, 5])
 def test_rmnmf_is_the_literal_one_on_every_graph(grey, graph, n_neighbors):
     X = grey.reshape(60, -1)
@@ -88,7 +87,7 @@ def test_the_objective_of_rmnmf_is_that_of_its_factors(grey):
     assert np.isclose(model.objective_, expected)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_the_graph_of_gnmf_draws_neighbours_together(grey, graph):
     W = literal.binary_graph(grey.reshape(60, -1), 5)
 

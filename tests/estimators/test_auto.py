@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import twofold.estimators.search.candidates
 from twofold import TSNMF, AutoTSNMF
-from twofold.core.graphs.graph import neighbor_graph
+from twofold.core.graphs.construction import build_graph
 from twofold.core.modularity import modularity
 from twofold.estimators.problem import read_problem
 from twofold.estimators.progress import each_trial
@@ -144,14 +144,16 @@ def looks(images):
     problem = read_problem(TSNMF(1, random_state=0), images)
     observer = Observer(problem, None, np.inf, lambda *_: None)
     settings = [
-        Setting(graph, 5, r, 1.0) for r in (2, 3, 4) for graph in ("heat", "shared")
+        Setting(graph, 5, r, 1.0)
+        for r in (2, 3, 4)
+        for graph in ("heat", "subspace_knn")
     ]
     return observer.look_at_all(settings, 3)
 
 
 def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(looks):
     labels = np.random.default_rng(0).integers(3, size=60)
-    own: dict[str, list[float]] = {"heat": [], "shared": []}
+    own: dict[str, list[float]] = {"heat": [], "subspace_knn": []}
     for look in looks:
         excess = modularity(look.weights, labels) - look.chance
         own[look.setting.graph].append(excess)
@@ -168,7 +170,7 @@ def test_a_look_is_at_the_graphs_of_the_first_directions(images):
     # All directions are kept, so that the projections change no distance.
     samples = problem.samples[:, 0]
     W = sum(
-        neighbor_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
+        build_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
         for view in (samples, samples.swapaxes(1, 2))
     )
     np.testing.assert_allclose(look.weights.toarray(), W, atol=1e-12)
@@ -183,7 +185,9 @@ def test_the_table_has_a_row_for_each_look_and_fit(auto):
     table = auto.search_results_
     assert len({len(column) for column in table.values()}) == 1
     assert table["stage"].count("fit") == 1
-    kinds = [table[f"{kind}_visibility"] for kind in ("heat", "self", "shared")]
+    kinds = [
+        table[f"{kind}_visibility"] for kind in ("heat", "subspace", "subspace_knn")
+    ]
     np.testing.assert_allclose(table["score"], np.mean(kinds, axis=0))
     assert table["score"][table["stage"].index("fit")] == auto.best_score_
     scores = [

@@ -3,14 +3,13 @@
 import numpy as np
 import problems
 import pytest
-import shares_reference
+import subspace_reference
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import TSNMF
-from twofold.core.graphs.graph import GRAPHS, SHARES
 from twofold.estimators.labels import mean_rows, read_labels
 from twofold.metrics import clustering_accuracy
 
@@ -98,7 +97,7 @@ def test_identical_samples_move_together():
     np.testing.assert_array_equal(labels, [0, 0, 1, 1, 1, 1])
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_copies_share_a_label(graph):
     rng = np.random.default_rng(3)
     images = rng.normal(size=(40, 6, 6))  # no clear groups
@@ -107,7 +106,7 @@ def test_copies_share_a_label(graph):
     assert len(set(zip(copies, model.labels_, strict=True))) == len(set(copies))
 
 
-@pytest.mark.parametrize("graph", ["shared", "heat", "binary", "cosine"])
+@pytest.mark.parametrize("graph", ["subspace_knn", "heat", "binary", "cosine"])
 @pytest.mark.parametrize("init", ["spectral", "random"])
 def test_planted_clusters_are_found(images, graph, init):
     model = TSNMF(3, graph=graph, init=init, assign_labels="graph", random_state=0)
@@ -115,7 +114,7 @@ def test_planted_clusters_are_found(images, graph, init):
     assert clustering_accuracy(problems.groups(), found) == 1.0
 
 
-@pytest.mark.parametrize("graph", SHARES)
+@pytest.mark.parametrize("graph", problems.SUBSPACE)
 def test_planted_subspaces_are_found(graph):
     """Combinations of two images of each group, of any sign, near and far."""
     rng = np.random.default_rng(0)
@@ -140,8 +139,8 @@ def unit(images):
 
 def edges(trained, asked, graph, q, bandwidth):
     """Weights (m, n) of edges from projected samples to fitted ones of one side."""
-    if graph in SHARES:
-        return shares_reference.new_edges(trained, q, graph, asked)
+    if graph in problems.SUBSPACE:
+        return subspace_reference.new_edges(trained, q, graph, asked)
     if graph == "cosine":
         trained, asked = (
             rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -157,7 +156,7 @@ def edges(trained, asked, graph, q, bandwidth):
     return np.where(squared <= last, weights, 0)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_new_samples_follow_the_votes_of_those_they_are_joined_to(graph):
     """Written out from the fitted attributes; noise, so that votes are close."""
     rng = np.random.default_rng(0)
@@ -176,7 +175,7 @@ def test_new_samples_follow_the_votes_of_those_they_are_joined_to(graph):
     np.testing.assert_array_equal(model.predict(new), votes.argmax(axis=1))
 
 
-@pytest.mark.parametrize("graph", ["heat", "shared"])
+@pytest.mark.parametrize("graph", ["heat", "subspace_knn"])
 def test_by_k_means_new_samples_join_the_nearest_center(graph):
     rng = np.random.default_rng(0)
     noise, new = rng.normal(size=(50, 6, 7)), rng.normal(size=(40, 6, 7))
@@ -188,7 +187,7 @@ def test_by_k_means_new_samples_join_the_nearest_center(graph):
     np.testing.assert_array_equal(model.predict(new), nearest)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_samples_brighter_than_all_join_their_group(graph):
     """Of vectors the lengths count, and heat does not reach so far."""
     flat = problems.images(h=4, w=5).reshape(60, -1)
@@ -196,7 +195,7 @@ def test_samples_brighter_than_all_join_their_group(graph):
     np.testing.assert_array_equal(model.predict(100 * flat), model.labels_)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_a_sample_is_placed_alike_in_any_company(graph):
     flat = problems.images().reshape(60, -1)
     model = TSNMF(3, graph=graph, random_state=0).fit(flat)

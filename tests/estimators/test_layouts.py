@@ -5,7 +5,7 @@ import problems
 import pytest
 
 from twofold import TSNMF
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 from twofold.core.start import STARTS
 
 
@@ -83,9 +83,9 @@ def test_vectors_have_defaults_of_their_own(images, shape, scale, n_neighbors):
 @pytest.mark.parametrize(
     ("shape", "graph", "n_neighbors"),
     [
-        ((4, 8), "shared", 10),
-        ((32,), "shared", 10),
-        ((4, 4, 2), "shared", 10),
+        ((4, 8), "subspace_knn", 10),
+        ((32,), "subspace_knn", 10),
+        ((4, 4, 2), "subspace_knn", 10),
         ((31, 1), "heat", 5),
         ((31,), "heat", 5),
         ((6, 5), "heat", 3),
@@ -104,8 +104,8 @@ def test_the_graph_by_default(shape, graph, n_neighbors):
 
 
 def test_shares_have_ten_neighbours_by_default(images):
-    plain = TSNMF(3, graph="self", random_state=0).fit(images)
-    told = TSNMF(3, graph="self", n_neighbors=10, random_state=0).fit(images)
+    plain = TSNMF(3, graph="subspace", random_state=0).fit(images)
+    told = TSNMF(3, graph="subspace", n_neighbors=10, random_state=0).fit(images)
     np.testing.assert_array_equal(plain.coefficients_, told.coefficients_)
 
 
@@ -149,7 +149,7 @@ def test_floats_are_kept_and_all_else_becomes_double(images, given, kept):
     assert model.transform(samples).dtype == kept
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", KINDS)
 @pytest.mark.parametrize("init", STARTS)
 @pytest.mark.parametrize(
     "samples",

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import twofold
 from twofold import TSNMF
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 from twofold.estimators import labels
 from twofold.estimators.labels import READINGS
 from twofold.estimators.model_files import load_model, save_model
@@ -42,7 +42,7 @@ def there_and_back(model, folder, **options):
         (problems.images().reshape(60, -1), {}),
         (problems.images().reshape(60, -1), {"sample_shape": (7, 6), "n_init": 2}),
         (problems.images(n=9, h=40, w=3), {"n_neighbors": 8}),
-        *[(problems.images(), {"graph": graph}) for graph in GRAPHS],
+        *[(problems.images(), {"graph": graph}) for graph in KINDS],
     ],
 )
 def test_all_comes_back_as_it_was(tmp_path, X, options):
@@ -232,7 +232,7 @@ def test_parameters_that_came_later_are_at_their_defaults(model, images, tmp_pat
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("assign_labels", READINGS)
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", KINDS)
 def test_all_graphs_and_readings_come_back(
     images, tmp_path, graph, assign_labels, missing
 ):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from twofold import TSNMF
-from twofold.core.graphs.graph import GRAPHS, SHARES
+from twofold.core.graphs import KINDS
 from twofold.core.start import STARTS
 from twofold.estimators.labels import READINGS
 from twofold.estimators.problem import read_problem
@@ -74,7 +74,7 @@ def test_an_outlier_has_the_largest_reconstruction_error(images):
     assert model.reconstruction_error_.argmax() == 17
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", KINDS)
 @pytest.mark.parametrize("init", STARTS)
 def test_the_same_seed_gives_the_same_bits(images, init, graph):
     options = {"init": init, "graph": graph, "n_init": 2, "random_state": 7}
@@ -157,7 +157,7 @@ def test_transposed_images_of_few_different_pixels_get_the_same_labels(init):
     np.testing.assert_array_equal(upright.labels_, turned.labels_)
 
 
-@pytest.mark.parametrize("graph", ["heat", *SHARES])
+@pytest.mark.parametrize("graph", ["heat", *problems.SUBSPACE])
 @pytest.mark.parametrize("init", STARTS)
 def test_permuted_samples_permute_the_labels(images, init, graph):
     noise = np.random.default_rng(1).normal(size=images.shape)  # no clear groups
@@ -218,7 +218,7 @@ def copies():
     return np.repeat(np.random.default_rng(1).uniform(size=(20, 6, 5)), 8, axis=0), 4
 
 
-@pytest.mark.parametrize("graph", ["heat", *SHARES])
+@pytest.mark.parametrize("graph", ["heat", *problems.SUBSPACE])
 @pytest.mark.parametrize("scale", ["auto", "global"])
 @pytest.mark.parametrize("samples", [vectors, narrow, centred, bits, copies])
 def test_rounding_decides_nothing(samples, scale, graph):
@@ -324,7 +324,7 @@ def test_samples_far_larger_than_the_fitted_ones_are_refused(images, dtype):
         model.predict(100 * limit * flat)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", KINDS)
 @pytest.mark.parametrize("assign_labels", READINGS)
 def test_predict_agrees_with_the_labels(images, graph, assign_labels):
     options = {"graph": graph, "assign_labels": assign_labels}

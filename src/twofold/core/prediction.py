@@ -6,8 +6,7 @@ from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, positive_or_one, slices
 from twofold.core.grams import both_ways, project
-from twofold.core.graphs.graph import SHARES, edge_weights, graph_features, shares_in
-from twofold.core.neighbors.exact import nearest
+from twofold.core.graphs import graph_kind
 from twofold.core.state import Settings, State
 
 _MAX_SWEEPS = 1000
@@ -47,7 +46,8 @@ class FittedModel:
         V of the training samples, before Eq. (adjust).
     graph_weight : float
         lambda_2.
-    graph : {"shared", "heat", "binary", "cosine", "self"}
+    graph : str
+        Name of a kind of graph.
     n_neighbors : int
     """
 
@@ -124,15 +124,10 @@ class Edges:
 
 def edges_to(fitted: FittedModel, side: FittedSide, features: Array) -> Edges:
     """The edges of projected new samples (m, d) to the training samples of a side."""
-    kind, trained = fitted.graph, side.features[None, ...]
-    asked = features[None, ...]
+    trained, queries = side.features[None, ...], features[None, ...]
     q = min(fitted.n_neighbors, trained.shape[1])
-    if kind in SHARES:
-        weights, neighbors = shares_in(trained, asked, q, kind)
-    else:
-        points = graph_features(trained, kind), graph_features(asked, kind)
-        squared, neighbors = nearest(points[0], q, points[1])
-        weights = edge_weights(squared, kind, side.bandwidth)
+    kind = graph_kind(fitted.graph)
+    weights, neighbors = kind.edges_to(trained, queries, q, side.bandwidth)
     return Edges(weights[0, ...], neighbors[0, ...])
 
 

@@ -6,7 +6,8 @@ from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
 from twofold.core.grams import Side, project
-from twofold.core.graphs.graph import Graph, followed_graph
+from twofold.core.graphs.construction import update_graph
+from twofold.core.graphs.graph import Graph
 from twofold.core.neighbors.approximate import APPROXIMATE
 from twofold.core.neighbors.certified import EXACT, Followed, Lists
 from twofold.core.state import Settings
@@ -60,12 +61,12 @@ def see(
 def _graph(
     features: Array, before: Followed | None, settings: Settings
 ) -> tuple[Graph, list[Lists] | None]:
-    """``followed_graph`` as the settings have it."""
-    return followed_graph(
+    """``update_graph`` as the settings have it."""
+    return update_graph(
         features,
-        None if before is None else before.lists,
         settings.n_neighbors,
         settings.graph,
+        None if before is None else before.lists,
         SEARCHES[settings.neighbors],
     )
 

@@ -29,7 +29,8 @@ class Settings:
     n_directions : (int, int)
         r of the left and of the right side.
     n_neighbors : int
-    graph : {"shared", "heat", "binary", "cosine", "self"}
+    graph : str
+        Name of a kind of graph.
     neighbors : {"exact", "approximate"}
     max_iter : int
         t_max.

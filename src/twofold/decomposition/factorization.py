@@ -8,7 +8,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.factorize import Factors, Steps, factorize
-from twofold.core.graphs.graph import GRAPHS, Graph, neighbor_graph
+from twofold.core.graphs import KINDS
+from twofold.core.graphs.construction import build_graph
+from twofold.core.graphs.graph import Graph
 from twofold.core.prediction import FittedModel, FittedSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
 from twofold.decomposition.base import Decomposition
@@ -180,14 +182,14 @@ class GraphFactorization(Factorization):
         **Factorization._parameter_constraints,
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph": [StrOptions(set(GRAPHS))],
+        "graph": [StrOptions(set(KINDS))],
     }
 
     def _build_graph(self, samples: np.ndarray) -> Graph:
         """The graph of scaled training samples (n, f)."""
         check_counts(self, ("n_neighbors",))
         check_weight("graph_weight", self.graph_weight, samples)
-        return neighbor_graph(samples[None], self.n_neighbors, self.graph)
+        return build_graph(samples[None], self.n_neighbors, self.graph)
 
     def _keep_fitted(
         self,

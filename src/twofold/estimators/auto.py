@@ -64,7 +64,7 @@ class AutoTSNMF(
         as many.
     energy_weights : sequence of float, default=(1.0, 0.1, 3.0)
         lambda_1 to try.
-    graphs : sequence of str, default=("shared", "self", "heat")
+    graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
         Kinds of graphs to try. Samples of fewer than 32 entries are only joined to
         their nearest neighbours.
     graph_weights : sequence of float, default=(1.0,)
@@ -149,7 +149,7 @@ class AutoTSNMF(
         *,
         n_directions: Sequence[int] | None = None,
         energy_weights: Sequence[float] = (1.0, 0.1, 3.0),
-        graphs: Sequence[str] = ("shared", "self", "heat"),
+        graphs: Sequence[str] = ("subspace_knn", "subspace", "heat"),
         graph_weights: Sequence[float] = (1.0,),
         n_starts: int = 1,
         max_fits: int = 10,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 from twofold.core.objective import TERMS
 from twofold.estimators.labels import READINGS
 from twofold.estimators.samples import SCALES, is_count
@@ -40,7 +40,8 @@ class Facts:
         Of the left and of the right side.
     sample_shape : tuple of int
     scale : {"sample", "global"}
-    graph : {"shared", "heat", "binary", "cosine", "self"}
+    graph : str
+        Name of a kind of graph.
     feature_names : list of str or None
     completion : (int, int) or None
         Directions of the rows and of the columns in the completion, if there is one.
@@ -153,7 +154,7 @@ FACTS: Fields = {
     "n_directions": ("two sizes", lambda value: are_sizes(value, 2)),
     "sample_shape": ("one to three sizes", lambda value: are_sizes(value, 1, 2, 3)),
     "scale": (f"one of {_FITTED_SCALES}", lambda value: value in _FITTED_SCALES),
-    "graph": (f"one of {GRAPHS}", lambda value: value in GRAPHS),
+    "graph": (f"one of {tuple(KINDS)}", lambda value: value in KINDS),
     "feature_names": (
         "a list of strings, or null",
         lambda value: (

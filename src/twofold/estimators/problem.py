@@ -13,6 +13,7 @@ from twofold.core.arrays import Array, like, map_arrays, positive_or_one, take, 
 from twofold.core.compact import compact_sides, expand
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides, both_ways
+from twofold.core.graphs import default_kind, graph_kind
 from twofold.core.missing.completion import Completion
 from twofold.core.neighbors.approximate import load_index_library
 from twofold.core.solver import Progress, solve
@@ -33,13 +34,7 @@ from twofold.estimators.samples import (
 )
 
 _FEWEST_DIRECTIONS, _FEWEST_FEATURES = 4, 32
-"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower.
-
-Samples of fewer entries lie in no subspaces: all share in all.
-"""
-
-_NEIGHBORS = {"matrices": 3, "vectors": 5, "self": 10, "shared": 10}
-"""What ``n_neighbors=None`` stands for."""
+"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
 
 _LIFT = 1e-3
 """Entries of a given start are at least this fraction of its largest one."""
@@ -217,16 +212,16 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
 
 
 def _settings(estimator: Any, samples: Array) -> Settings:
-    graph = estimator.graph
-    if graph == "auto":
-        enough = math.prod(samples.shape[1:]) >= _FEWEST_FEATURES
-        graph = "shared" if enough else "heat"
-    kind = "vectors" if are_vectors(samples) else "matrices"
-    kind = graph if graph in _NEIGHBORS else kind
+    if estimator.graph == "auto":
+        kind = default_kind(math.prod(samples.shape[1:]))
+    else:
+        kind = graph_kind(estimator.graph)
+    vectors = are_vectors(samples)
+    usual = kind.n_neighbors_of_vectors if vectors else kind.n_neighbors
     return Settings(
         n_directions=_directions(estimator.n_directions, samples.shape[1:]),
-        n_neighbors=estimator.n_neighbors or _NEIGHBORS[kind],
-        graph=graph,
+        n_neighbors=estimator.n_neighbors or usual,
+        graph=kind.name,
         neighbors=estimator.neighbors,
         max_iter=estimator.max_iter,
         tol=estimator.tol,

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from twofold.core.arrays import Array, to_numpy
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 from twofold.core.prediction import fitted_model, reconstruction_errors
 from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
@@ -73,16 +73,18 @@ class TSNMF(
         lambda_2, how strongly neighbours are drawn to like coefficients.
     n_neighbors : int or None, default=None
         Neighbours that each sample lists in a graph; at most all others. None
-        stands for 10 where ``graph`` is "shared" or "self", and else for 3, or 5
-        with vectors.
-    graph : {"auto", "shared", "self", "heat", "binary", "cosine"}, default="auto"
-        Who is joined, and how strongly. "self" joins samples that have the largest
-        shares in writing each other as combinations of all, as samples of one subspace
-        do, by these shares; "shared" does the same, but makes light of those that are
-        not among each other's nearest neighbours. The others join nearest neighbours,
-        by exp(-distance^2 / mean squared edge length), 1, or the cosine between the
-        projected samples, which then also decides who is near. "auto" is "shared", or
-        "heat" for samples of fewer than 32 entries.
+        stands for the default of the kind of graph: 10 for the two subspace graphs,
+        otherwise 3, or 5 for vectors.
+    graph : {"auto", "subspace_knn", "subspace", "heat", "binary", "cosine"}, \
+            default="auto"
+        Kind of graph. "subspace" joins samples by their subspace affinity: the weight
+        of one sample in the ridge self-expression of the other. "subspace_knn" does the
+        same, with a thousandth of the weight unless one sample is among the nearest
+        neighbours of the other. The other kinds join nearest neighbours, with weight
+        exp(-distance^2 / mean squared edge length) for "heat", 1 for "binary", and the
+        cosine similarity for "cosine", which then also defines the neighbours. "auto"
+        is "subspace_knn", or "heat" for samples of fewer than 32 entries. The registry
+        ``twofold.core.graphs.KINDS`` has all kinds.
     neighbors : {"exact", "approximate"}, default="exact"
         Whether neighbours are the nearest samples for certain. Approximate ones, found
         by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
@@ -180,7 +182,7 @@ class TSNMF(
         "energy_weight": [Interval(Real, 0, None, closed="left")],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "graph": [StrOptions({"auto", *GRAPHS})],
+        "graph": [StrOptions({"auto", *KINDS})],
         "neighbors": [StrOptions(set(SEARCHES))],
         "assign_labels": [StrOptions(set(READINGS))],
         # A sparse matrix is let through to an error that says so.

@@ -13,10 +13,10 @@ from twofold.app import workflow
 from twofold.app.cli.display import Lines
 from twofold.app.cli.model import PARAMETERS, read_wanted
 from twofold.app.cli.options import Graph
-from twofold.core.graphs.graph import GRAPHS
+from twofold.core.graphs import KINDS
 
 SETTINGS = [
-    ("--graph", "self", "graph", "self"),
+    ("--graph", "subspace", "graph", "subspace"),
     ("--graph", "auto", "graph", "auto"),
     ("--energy-weight", "0.5", "energy_weight", 0.5),
     ("--energy-weight", "0", "energy_weight", 0.0),
@@ -113,7 +113,7 @@ def test_the_demo_searches_for_ten(asked):
 
 def test_every_setting_of_the_command_is_known():
     assert {option for option, *_ in SETTINGS} == PARAMETERS.keys()
-    assert {kind.value for kind in Graph} == {"auto", *GRAPHS}
+    assert {kind.value for kind in Graph} == {"auto", *KINDS}
 
 
 def test_several_settings_are_taken():
@@ -267,7 +267,12 @@ def test_the_lines_at_the_end(here, samples, tmp_path):
 
 
 def facts(**more):
-    chosen = {"graph": "self", "n_directions": 1, "energy_weight": 0.1, "score": 0.456}
+    chosen = {
+        "graph": "subspace",
+        "n_directions": 1,
+        "energy_weight": 0.1,
+        "score": 0.456,
+    }
     return {
         **{"report": "r", "images": 9, "shape": [2, 2], "skipped": 0, "clusters": 2},
         **{"iterations": 4, "chosen": chosen, "out_of_time": False},

@@ -32,8 +32,8 @@ class Graph(StrEnum):
     """Who is joined in the graphs."""
 
     auto = "auto"
-    shared = "shared"
-    self = "self"
+    subspace_knn = "subspace_knn"
+    subspace = "subspace"
     heat = "heat"
     binary = "binary"
     cosine = "cosine"
@@ -177,8 +177,9 @@ GraphKind = Annotated[
     typer.Option(
         "--graph",
         metavar="KIND",
-        help="Who is joined: neighbours (heat, binary, cosine), those with shares in "
-        "each other (self), or both (shared). Default: auto, shared of images.",
+        help="Kind of graph: nearest neighbours (heat, binary, cosine), samples of one "
+        "subspace (subspace), or both (subspace_knn). Default: auto, subspace_knn of "
+        "images.",
     ),
 ]
 EnergyWeight = Annotated[

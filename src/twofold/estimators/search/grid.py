@@ -1,5 +1,6 @@
 """The settings of TSNMF that are searched, and the fits of the best of them."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from twofold.core.graphs.graph import GRAPHS, SHARES
+from twofold.core.graphs import KINDS, default_kind, graph_kind
 from twofold.estimators.problem import Problem, check_weights
 from twofold.estimators.samples import is_count
 from twofold.estimators.search.candidates import (
@@ -20,9 +21,6 @@ from twofold.estimators.search.candidates import (
     visibility,
 )
 from twofold.estimators.tsnmf import TSNMF
-
-_NEIGHBORS = {"shared": 10, "self": 10, "heat": 5, "binary": 5, "cosine": 5}
-"""Of each kind of graph."""
 
 Row = dict[str, Any]
 
@@ -81,10 +79,11 @@ def grid(
 ) -> list[Setting]:
     """All settings, the likeliest first, for a problem that was read with ``base``."""
     kinds = list(dict.fromkeys(graphs))
-    if not kinds or not set(kinds) <= set(GRAPHS):
-        raise ValueError(f"graphs must be some of {GRAPHS}, got {graphs!r}")
-    if base.graph == "auto" and problem.settings.graph not in SHARES:
-        kinds = [kind for kind in kinds if kind not in SHARES] or ["heat"]
+    if not kinds or not set(kinds) <= set(KINDS):
+        raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
+    entries = math.prod(problem.samples.shape[1:])
+    kinds = [kind for kind in kinds if graph_kind(kind).min_features <= entries]
+    kinds = kinds or [default_kind(entries).name]
     if n_directions is None:
         usual = max(problem.settings.n_directions)
         n_directions = (usual, 2 * usual + 1)
@@ -96,7 +95,9 @@ def grid(
     directions = dict.fromkeys(min(int(r), longest) for r in n_directions)
     weights = list(dict.fromkeys(map(float, energy_weights)))
     return [
-        Setting(kind, base.n_neighbors or _NEIGHBORS[kind], r, weight)
+        Setting(
+            kind, base.n_neighbors or graph_kind(kind).n_neighbors_in_search, r, weight
+        )
         for r in directions
         # Where all directions are kept, it does not matter which are the first.
         for weight in (weights if r < longest else weights[:1])

@@ -23,7 +23,7 @@ def written(F: Array, asked: Array | None = None) -> Array:
     return np.linalg.lstsq(equations, sides)[0].T
 
 
-def shares(Z: Array, q: int, own: bool = True) -> Array:
+def affinities(Z: Array, q: int, own: bool = True) -> Array:
     """A: of every row of |Z| the q largest, divided by the first; (m, n).
 
     Of two equal ones the lower index comes first. If they are its own, the samples take
@@ -51,10 +51,10 @@ def near(F: Array, q: int, asked: Array | None = None) -> Array:
 
 
 def build_w(F: Array, q: int, graph: str) -> Array:
-    """W of samples F (n, d), in the graph "self" or "shared"."""
-    A = shares(written(F), q)
+    """W of samples F (n, d), in the graph "subspace" or "subspace_knn"."""
+    A = affinities(written(F), q)
     W = (A + A.T) / 2
-    if graph == "shared":
+    if graph == "subspace_knn":
         listed = near(F, q)
         W = np.where(listed | listed.T, W, FAR * W)
     return W
@@ -62,7 +62,7 @@ def build_w(F: Array, q: int, graph: str) -> Array:
 
 def new_edges(F: Array, q: int, graph: str, asked: Array) -> Array:
     """The weights of edges from new samples (m, d) to those of F (n, d): (m, n)."""
-    A = shares(written(F, asked), q, own=False)
-    if graph == "shared":
+    A = affinities(written(F, asked), q, own=False)
+    if graph == "subspace_knn":
         A = np.where(near(F, q, asked), A, FAR * A)
     return A

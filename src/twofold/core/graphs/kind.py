@@ -1,0 +1,115 @@
+"""What a kind of graph has to define: ``GraphKind``, and a base for most kinds."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from twofold.core.arrays import Array
+from twofold.core.graphs.graph import Graph, is_listed_back
+from twofold.core.neighbors.exact import nearest
+
+Edges = tuple[Array, Array]
+"""Weights and neighbours of the edges of every query, both (batch, m, q)."""
+
+
+class GraphKind(ABC):
+    """A rule that joins samples by weighted edges.
+
+    Attributes
+    ----------
+    name : str
+        Value of the parameter ``graph``.
+    description : str
+        One line for the documentation.
+    n_neighbors : int
+        Default number of neighbours of a sample.
+    n_neighbors_of_vectors : int
+        The same for samples that are vectors.
+    n_neighbors_in_search : int
+        The same for the candidates of AutoTSNMF, which compares labels in the graphs
+        of several kinds: a graph with few edges falls apart into small pieces.
+    min_features : int
+        Smallest number of entries of a sample for which the kind makes sense.
+    from_distances : bool
+        Whether ``build`` starts from nearest neighbours, whose lists can then be
+        carried from one iteration to the next.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    n_neighbors: ClassVar[int] = 3
+    n_neighbors_of_vectors: ClassVar[int] = 5
+    n_neighbors_in_search: ClassVar[int] = 5
+    min_features: ClassVar[int] = 1
+    from_distances: ClassVar[bool] = True
+
+    def points(self, features: Array) -> Array:
+        """Return the points (batch, n, d') between which distances are measured."""
+        return features
+
+    @abstractmethod
+    def build(
+        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+    ) -> Graph:
+        """Build the graph of the samples.
+
+        Parameters
+        ----------
+        features : array of shape (batch, n, d)
+            Projected samples, flattened; n is at least 2.
+        n_neighbors : int
+            Number of edges listed by every sample, less than n.
+        nearest : (array, array) or None
+            Squared distances and indices of the nearest neighbours of every sample
+            among ``points(features)``, both (batch, n, n_neighbors); None if
+            ``from_distances`` is False.
+        """
+
+    @abstractmethod
+    def edges_to(
+        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+    ) -> Edges:
+        """Join new samples to the training samples.
+
+        Parameters
+        ----------
+        features : array of shape (batch, n, d)
+            Projected training samples.
+        queries : array of shape (batch, m, d)
+            Projected new samples.
+        n_neighbors : int
+            Number of edges of every new sample, at most n.
+        bandwidth : array that broadcasts with (batch, m, n_neighbors)
+            ``Graph.bandwidth`` of the training samples.
+        """
+
+
+class NearestNeighborKind(GraphKind):
+    """A kind that joins nearest neighbours by a function of their distance."""
+
+    @abstractmethod
+    def affinities(self, squared_distances: Array, bandwidth: Array) -> Array:
+        """Return the weights of edges of the given squared lengths."""
+
+    def build(
+        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+    ) -> Graph:
+        """Build W: samples i and j are joined if either of them lists the other."""
+        assert nearest is not None
+        squared, neighbors = nearest
+        xp = array_namespace(squared)
+        bandwidth = xp.mean(squared, axis=(1, 2), keepdims=True)
+        # An edge that both ends list has half of its weight in each direction.
+        halves = xp.where(is_listed_back(neighbors, neighbors), 0.5, 1.0)
+        weights = self.affinities(squared, bandwidth)
+        weights = xp.astype(halves, weights.dtype) * weights
+        return Graph.from_edges(neighbors, weights, bandwidth)
+
+    def edges_to(
+        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+    ) -> Edges:
+        """Join every new sample to its nearest training samples."""
+        points, asked = self.points(features), self.points(queries)
+        squared, neighbors = nearest(points, n_neighbors, asked)
+        return self.affinities(squared, bandwidth), neighbors

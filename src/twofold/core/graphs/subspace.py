@@ -1,0 +1,33 @@
+"""Samples joined by their affinity in a linear subspace, whatever their distance."""
+
+from twofold.core.arrays import Array
+from twofold.core.graphs.graph import Graph
+from twofold.core.graphs.kind import Edges, GraphKind
+from twofold.core.graphs.self_expression import affinities
+
+
+class Subspace(GraphKind):
+    """Weights (A + A') / 2, A holding the largest |Z_ij| of every row, row-scaled."""
+
+    name = "subspace"
+    description = (
+        "Samples of the largest weights in the ridge self-expression of all samples, "
+        "as samples of one subspace have, joined by these affinities."
+    )
+    n_neighbors = n_neighbors_of_vectors = n_neighbors_in_search = 10
+    # Samples with fewer entries do not lie in separate subspaces.
+    min_features = 32
+    from_distances = False
+
+    def build(
+        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+    ) -> Graph:
+        """Build W from the self-expression of the samples."""
+        weights, neighbors = affinities(features, n_neighbors)
+        return Graph.from_edges(neighbors, weights / 2)
+
+    def edges_to(
+        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+    ) -> Edges:
+        """Join every new sample to the training samples that express it best."""
+        return affinities(features, n_neighbors, queries)

@@ -1,0 +1,46 @@
+"""Subspace affinities, weakened between samples that are not near each other."""
+
+from array_api_compat import array_namespace
+
+from twofold.core.arrays import Array
+from twofold.core.graphs.graph import Graph, is_listed, is_listed_back
+from twofold.core.graphs.kind import Edges
+from twofold.core.graphs.self_expression import affinities
+from twofold.core.graphs.subspace import Subspace
+from twofold.core.neighbors.exact import nearest as nearest_neighbors
+
+_FAR = 1e-3
+"""Factor of the weight of an edge between samples that are not nearest neighbours."""
+
+
+class SubspaceKNN(Subspace):
+    """The edges of ``Subspace``; a thousandth of the weight between distant samples."""
+
+    name = "subspace_knn"
+    description = (
+        "The edges of subspace, with a thousandth of their weight unless one of the "
+        "two samples is among the nearest neighbours of the other."
+    )
+    from_distances = True
+
+    def build(
+        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+    ) -> Graph:
+        """Build W from the self-expression and the nearest neighbours."""
+        assert nearest is not None
+        xp = array_namespace(features)
+        lists = nearest[1]
+        weights, neighbors = affinities(features, n_neighbors)
+        weights = weights / 2
+        near = is_listed(lists, neighbors) | is_listed_back(lists, neighbors)
+        return Graph.from_edges(neighbors, xp.where(near, weights, _FAR * weights))
+
+    def edges_to(
+        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+    ) -> Edges:
+        """Join new samples likewise, by their own nearest training samples."""
+        xp = array_namespace(features)
+        weights, neighbors = affinities(features, n_neighbors, queries)
+        lists = nearest_neighbors(features, n_neighbors, queries)[1]
+        near = is_listed(lists, neighbors)
+        return xp.where(near, weights, _FAR * weights), neighbors
