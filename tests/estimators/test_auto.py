@@ -185,9 +185,7 @@ def test_the_table_has_a_row_for_each_look_and_fit(auto):
     table = auto.search_results_
     assert len({len(column) for column in table.values()}) == 1
     assert table["stage"].count("fit") == 1
-    kinds = [
-        table[f"{kind}_visibility"] for kind in ("heat", "subspace", "subspace_knn")
-    ]
+    kinds = [table[f"{kind}_excess"] for kind in ("heat", "subspace", "subspace_knn")]
     np.testing.assert_allclose(table["score"], np.mean(kinds, axis=0))
     assert table["score"][table["stage"].index("fit")] == auto.best_score_
     scores = [

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from twofold import io
-from twofold.estimators.missing import marked
-from twofold.estimators.samples import read_numbers
+from twofold.estimators.reading import marked, read_numbers
 from twofold.io.arrays import READERS, chosen_array, shaped
 from twofold.paper import datasets
 

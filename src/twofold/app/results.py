@@ -8,7 +8,8 @@ import numpy as np
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.labels import mean_rows
-from twofold.estimators.samples import divisors, from_stack, read_numbers, sample_norms
+from twofold.estimators.reading import from_stack, read_numbers
+from twofold.estimators.scaling import divisors, sample_norms
 from twofold.estimators.tsnmf import TSNMF
 
 _BLOCK = 1024
@@ -96,10 +97,10 @@ def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
 def assign_new(model: TSNMF, X: Any) -> Assignments:
     """The assignments of new samples, by ``transform`` and ``predict``."""
     stack, missing = model._read_completed(X, None)
-    coefficients, edges = model._place(stack, missing)
-    clusters = to_numpy(model._clusters.of(edges, coefficients))
+    prediction = model.state_.predict(stack, missing)
+    clusters = to_numpy(model.state_.labels_of(prediction))
     images = _as_given(model, X, stack, missing)
-    return _assignments(model, *images, to_numpy(coefficients), clusters)
+    return _assignments(model, *images, to_numpy(prediction.coefficients), clusters)
 
 
 def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -189,8 +190,8 @@ def _relative_errors(
     # In their own precision, which may hold more than that of the model.
     samples = to_numpy(read_numbers(X, "X")).reshape(len(coefficients), -1)
     norms = sample_norms(samples)
-    scale, typical = model._scaling
-    divisor = divisors(norms, scale, typical)
+    typical = model.state_.typical_norm
+    divisor = divisors(norms, model.state_.scale, typical)
     centroids = to_numpy(model.components_) / typical
     errors = reconstruction_errors(
         samples / divisor[:, None], coefficients, centroids, missing

@@ -39,11 +39,11 @@ from twofold.app.results import (
 )
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.model_files import load_model, save_model
-from twofold.estimators.progress import each_iteration, each_trial
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.arrays import unflatten
 from twofold.io.safe_json import read_json
 from twofold.io.staging import staged_file, staged_folder
+from twofold.progress import Event, listening
 
 
 @dataclass(frozen=True)
@@ -160,18 +160,14 @@ def _fit(model: TSNMF | AutoTSNMF, collection: Collection, tell: Tell) -> None:
     """Fit a model, telling of its looks at settings and of its iterations."""
     most = _given_model(model).max_iter
 
-    def tried(stage: str, done: int, total: int) -> None:
-        if stage == "looking":
-            tell(Step("searching", done, total))
-
-    def iterated(iteration: int, objective: float) -> None:
-        tell(Step("fitting", iteration, most, {"objective": objective}))
+    def listener(event: Event) -> None:
+        tell(Step(event.stage, event.done, event.total, event.facts))
 
     if isinstance(model, AutoTSNMF):
         tell(Step("searching", 0, 0))
     else:
         tell(Step("fitting", 0, most))
-    with each_trial(tried), each_iteration(iterated):
+    with listening(listener):
         model.fit(collection.images)
 
 

@@ -46,7 +46,7 @@ def take(array: Array, indices: Any) -> Array:
 
 
 def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
-    """The function applied to all arrays in (nested) dataclasses and tuples, or lists.
+    """Apply a function to all arrays and lists in nested dataclasses, dicts and tuples.
 
     None stays None.
     """
@@ -55,21 +55,23 @@ def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
             f.name: map_arrays(getattr(tree, f.name), function) for f in fields(tree)
         }
         return replace(tree, **mapped)
+    if isinstance(tree, dict):
+        return {name: map_arrays(branch, function) for name, branch in tree.items()}
     if isinstance(tree, tuple):
         return tuple(map_arrays(branch, function) for branch in tree)
     return None if tree is None else function(tree)
 
 
-def take_runs(tree: Any, runs: Array) -> Any:
-    """The given runs of an array, or of all arrays in (nested) dataclasses and tuples.
+def take_batch(tree: Any, entries: Array) -> Any:
+    """Take entries of the batch axis of all arrays in a tree, see ``map_arrays``.
 
-    A list has an entry for each run. None stays None.
+    A list has an item for each entry of the batch.
     """
 
     def taken(leaf: Any) -> Any:
         if isinstance(leaf, list):
-            return [leaf[run] for run in runs]
-        return take(leaf, runs)
+            return [leaf[i] for i in entries]
+        return take(leaf, entries)
 
     return map_arrays(tree, taken)
 

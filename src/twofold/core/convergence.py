@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twofold.core.solver import Progress
+from twofold.core.solver import Callback
 
 
 class Run:
@@ -23,7 +23,7 @@ class Run:
         Whether there is to be another iteration.
     """
 
-    def __init__(self, max_iter: int, progress: Progress | None) -> None:
+    def __init__(self, max_iter: int, progress: Callback | None) -> None:
         self.max_iter = max_iter
         self.progress = progress
         self.objectives: list[float] = []

@@ -13,8 +13,9 @@ from array_api_compat import array_namespace
 from twofold.core.arrays import Array
 from twofold.core.convergence import Run
 from twofold.core.graphs.graph import Graph
-from twofold.core.objective import smoothness
-from twofold.core.solver import Progress
+from twofold.core.solver import Callback
+from twofold.core.terms import Weights
+from twofold.core.terms.smoothness import smoothness
 from twofold.core.updates import (
     Products,
     descent_ratio,
@@ -34,12 +35,12 @@ class Steps:
     Attributes
     ----------
     coefficients : callable
-        V of the next iteration from V, the products with U, and lambda_2.
+        V of the next iteration from V, the products with U, and the weights.
     centroids : callable
         U of the next iteration from X, the new V, and U.
     """
 
-    coefficients: Callable[[Array, tuple[Products, ...], Array], Array]
+    coefficients: Callable[[Array, tuple[Products, ...], Weights], Array]
     centroids: Callable[[Array, Array, Array], Array]
 
 
@@ -77,14 +78,14 @@ class Holes:
 
 
 def nonnegative_coefficients(
-    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+    coefficients: Array, sides: tuple[Products, ...], weights: Weights
 ) -> Array:
     """Eq. (gnmf_v): V o (X U' + lambda W V) / (V U U' + lambda D V).
 
     It is Eq. (update_v) without the square root, which is not needed for a descent
     where neither X nor U has negative entries.
     """
-    return coefficients * descent_ratio(coefficients, sides, graph_weight)
+    return coefficients * descent_ratio(coefficients, sides, weights)
 
 
 def nonnegative_centroids(
@@ -95,7 +96,7 @@ def nonnegative_centroids(
     crossed = transpose(samples) @ coefficients
     inner = transpose(coefficients) @ coefficients
     turned = transpose(centroids)
-    return transpose(nonnegative_coefficients(turned, (Products(inner, crossed),), 0.0))
+    return transpose(nonnegative_coefficients(turned, (Products(inner, crossed),), {}))
 
 
 SEMI_NMF = Steps(update_coefficients, lambda x, v, _: update_centroids(x, v))
@@ -115,7 +116,7 @@ def factorize(
     graph_weight: float = 0.0,
     tol: float,
     max_iter: int,
-    progress: Progress | None = None,
+    progress: Callback | None = None,
 ) -> Factors:
     """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
 
@@ -150,10 +151,11 @@ def factorize(
     allowed = tol * (energy or 1.0)
     holes = None if missing is None else Holes(samples, missing)
     products = side_products(samples, centroids, graph)
+    weights: Weights = {"graph_weight": graph_weight}
     run, objective = Run(max_iter, progress), np.inf
     while run.going:
         before = objective
-        coefficients = steps.coefficients(coefficients, (products,), graph_weight)
+        coefficients = steps.coefficients(coefficients, (products,), weights)
         if holes is not None:
             samples, energy = holes.filled(coefficients, centroids)
         centroids = steps.centroids(samples, coefficients, centroids)

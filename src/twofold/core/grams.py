@@ -17,12 +17,12 @@ class Side:
 
     Attributes
     ----------
-    rows : array of shape (n, c, m, d) or (runs, n, c, m, d)
+    rows : array of shape (n, c, m, d) or (batch, n, c, m, d)
         The rows of every sample; the projection acts on their d entries. In NumPy
         they are a view of the samples, transposed on the left.
-    gram : array of shape (d, d) or (runs, d, d)
+    gram : array of shape (d, d) or (batch, d, d)
         G_P (or G_Q), the sum of X_i' X_i.
-    basis : array of shape (w, d) or (runs, w, d), or None
+    basis : array of shape (w, d) or (batch, w, d), or None
         Orthonormal columns in which the rows, w long, are written; None where they
         are as they are.
     """
@@ -32,13 +32,13 @@ class Side:
     basis: Array | None = None
 
     def inside(self, projection: Array) -> Array:
-        """Directions (runs, w, r) of the rows as (runs, d, r) in the basis."""
+        """Directions (batch, w, r) of the rows as (batch, d, r) in the basis."""
         if self.basis is None:
             return projection
         return array_namespace(projection).matrix_transpose(self.basis) @ projection
 
     def residual(self, coefficients: Array, centroids: Array) -> Array:
-        """``residual_gram`` of V and of U (runs, k, c, m, w) as this side reads it."""
+        """``residual_gram`` of V and of U (batch, k, c, m, w) as this side reads it."""
         if self.basis is not None:
             centroids = centroids @ self.basis[..., None, None, :, :]
         return residual_gram(self.gram, coefficients, centroids)
@@ -65,7 +65,7 @@ def sample_rows(samples: Array) -> Array:
 def both_sides(
     samples: Array, n_directions: tuple[int, int] | None = None
 ) -> tuple[Side, Side]:
-    """The left and the right side of the samples ([runs,] n, c, h, w)."""
+    """The left and the right side of the samples ([batch,] n, c, h, w)."""
     left, right = both_ways(samples)
     r = n_directions or (None, None)
     return one_side(left, r[0]), one_side(right, r[1])
@@ -90,7 +90,7 @@ def one_side(samples: Array, n_directions: int | None = None) -> Side:
 
 
 def _row_basis(samples: Array, n_directions: int) -> Array:
-    """Orthonormal columns ([runs,] d, b) that span all rows, and r more."""
+    """Orthonormal columns ([batch,] d, b) that span all rows, and r more."""
     xp = array_namespace(samples)
     *outer, n, c, m, d = samples.shape
     flat = samples.reshape(*outer, n * c * m, d)
@@ -101,7 +101,7 @@ def _row_basis(samples: Array, n_directions: int) -> Array:
 
 
 def _gram(samples: Array) -> Array:
-    """G_P = sum_i X_i' X_i of samples ([runs,] n, c, m, d): ([runs,] d, d).
+    """G_P = sum_i X_i' X_i of samples ([batch,] n, c, m, d): ([batch,] d, d).
 
     By blocks: a transposed view is copied where it is multiplied.
     """
@@ -123,20 +123,20 @@ def project(rows: Array, projection: Array) -> Array:
 
     Parameters
     ----------
-    rows : array of shape (n, c, m, d) or (runs, n, c, m, d)
-    projection : array of shape (runs, d, r)
+    rows : array of shape (n, c, m, d) or (batch, n, c, m, d)
+    projection : array of shape (batch, d, r)
 
     Returns
     -------
-    array of shape (runs, n, c m r)
+    array of shape (batch, n, c m r)
     """
     *outer, n, c, m, d = rows.shape
-    runs, _, r = projection.shape
+    batch, _, r = projection.shape
     if is_numpy_array(rows) and not rows.flags.c_contiguous:
         # Sample by sample, which reads a transposed view as it is.
-        return (rows @ projection[:, None, None]).reshape(runs, n, c * m * r)
+        return (rows @ projection[:, None, None]).reshape(batch, n, c * m * r)
     flat = rows.reshape(*outer, n * c * m, d) @ projection
-    return flat.reshape(runs, n, c * m * r)
+    return flat.reshape(batch, n, c * m * r)
 
 
 def residual_gram(gram: Array, coefficients: Array, centroids: Array) -> Array:
@@ -147,22 +147,22 @@ def residual_gram(gram: Array, coefficients: Array, centroids: Array) -> Array:
 
     Parameters
     ----------
-    gram : array of shape (d, d) or (runs, d, d)
-    coefficients : array of shape (runs, n, k)
+    gram : array of shape (d, d) or (batch, d, d)
+    coefficients : array of shape (batch, n, k)
         V.
-    centroids : array of shape (runs, k, c, m, d)
+    centroids : array of shape (batch, k, c, m, d)
         U.
 
     Returns
     -------
-    array of shape (runs, d, d)
+    array of shape (batch, d, d)
     """
     xp = array_namespace(coefficients)
-    runs, k, c, m, d = centroids.shape
+    batch, k, c, m, d = centroids.shape
     overlap = xp.matrix_transpose(coefficients) @ coefficients  # S
-    stacked = centroids.reshape(runs, k * c * m, d)
-    mixed = overlap @ stacked.reshape(runs, k, c * m * d)
-    return gram - xp.matrix_transpose(stacked) @ mixed.reshape(runs, k * c * m, d)
+    stacked = centroids.reshape(batch, k * c * m, d)
+    mixed = overlap @ stacked.reshape(batch, k, c * m * d)
+    return gram - xp.matrix_transpose(stacked) @ mixed.reshape(batch, k * c * m, d)
 
 
 def both_residuals(

@@ -1,4 +1,4 @@
-"""Coefficients of new samples against fitted centroids, projections and neighbours."""
+"""Prediction of the coefficients of new samples."""
 
 from dataclasses import dataclass
 
@@ -7,26 +7,29 @@ from array_api_compat import array_namespace, device
 from twofold.core.arrays import Array, positive_or_one, slices
 from twofold.core.grams import both_ways, project
 from twofold.core.graphs import graph_kind
-from twofold.core.state import Settings, State
+from twofold.core.graphs.graph import Edges
+from twofold.core.state import State
+from twofold.core.terms import TERMS
 
 _MAX_SWEEPS = 1000
+"""Maximum number of sweeps of the coordinate descent."""
 
 _BLOCK = 4096
-"""Samples reconstructed at once when their errors are measured."""
+"""Number of samples that are reconstructed at once."""
 
 
 @dataclass(frozen=True)
-class FittedSide:
-    """What one side of a fitted model needs to meet new samples.
+class TrainingSide:
+    """The training samples of one side, with which new samples are compared.
 
     Attributes
     ----------
     features : array of shape (n, m r)
-        The projected training samples.
+        Projected training samples.
     centroid_features : array of shape (k, m r)
-        The projected centroids.
+        Projected centroids.
     bandwidth : array of shape (1, 1)
-        Of the heat weights in the last graph.
+        Bandwidth of the last graph.
     """
 
     features: Array
@@ -35,46 +38,79 @@ class FittedSide:
 
 
 @dataclass(frozen=True)
-class FittedModel:
-    """What is kept of a run that has ended to place new samples.
+class Predictor:
+    """Predicts the coefficients of new samples.
 
     Attributes
     ----------
-    sides : tuple of FittedSide
-        The left and the right one; a single one where nothing is projected.
+    sides : tuple of TrainingSide
+        The left and the right side; a single side if nothing is projected.
     coefficients : array of shape (n, k)
         V of the training samples, before Eq. (adjust).
-    graph_weight : float
-        lambda_2.
+    weights : dict of str to float
+        Weights of the terms of the objective, by parameter.
     graph : str
         Name of a kind of graph.
     n_neighbors : int
     """
 
-    sides: tuple[FittedSide, ...]
+    sides: tuple[TrainingSide, ...]
     coefficients: Array
-    graph_weight: float
+    weights: dict[str, float]
     graph: str
     n_neighbors: int
 
+    def edges(self, projected: tuple[Array, ...]) -> tuple[Edges, ...]:
+        """Join new samples, projected by each side (m, d), to the training samples."""
+        kind = graph_kind(self.graph)
+        q = min(self.n_neighbors, self.coefficients.shape[0])
+        return tuple(
+            kind.edges_to(side.features, features, q, side.bandwidth)
+            for features, side in zip(projected, self.sides, strict=True)
+        )
 
-def fitted_model(
-    samples: Array, state: State, graph_weight: float, settings: Settings
-) -> FittedModel:
-    """Keep what places new samples.
+    def predict(self, projected: tuple[Array, ...], edges: tuple[Edges, ...]) -> Array:
+        """Return the best coefficients v >= 0 of every new sample.
 
-    Parameters
-    ----------
-    samples : array of shape (n, c, h, w)
-    state : State
-        Of one run with these samples.
-    graph_weight : float
-    settings : Settings
-    """
+        They minimise F of Eq. (sub_v) in the rows of the new samples,
+        sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
+        where l are the training samples to which a new sample is joined. A training
+        sample is its own nearest neighbour, so it is drawn to the coefficients that it
+        had in the fit.
+
+        Parameters
+        ----------
+        projected : tuple of arrays of shape (m, d)
+            The new samples, projected by each side.
+        edges : tuple of Edges
+            Their edges to the training samples, as from ``edges``.
+
+        Returns
+        -------
+        array of shape (m, k)
+            On the scale of V before Eq. (adjust).
+        """
+        inner, linear, diagonal, degree, mean = 0.0, 0.0, 0.0, 0.0, 0.0
+        for x, joined, side in zip(projected, edges, self.sides, strict=True):
+            inner = inner + side.centroid_features @ side.centroid_features.T
+            linear = linear + x @ side.centroid_features.T
+            for term in TERMS:
+                weight = self.weights.get(term.parameter, 0.0)
+                parts = term.new_row_parts(joined, self.coefficients, weight)
+                if parts is not None:
+                    diagonal, linear = diagonal + parts[0], linear + parts[1]
+            degree = degree + joined.degree
+            mean = mean + joined.sums(self.coefficients)
+        start = mean / positive_or_one(degree)
+        return nonnegative_quadratic(inner, linear, diagonal, start)
+
+
+def training_sides(samples: Array, state: State) -> tuple[TrainingSide, ...]:
+    """Return both sides of the training samples (n, c, h, w) for a batch of one."""
     projections = state.left.projection, state.right.projection
     bandwidths = state.left.graph.bandwidth, state.right.graph.bandwidth
-    sides = tuple(
-        FittedSide(features, centroid_features, bandwidth[0, ...])
+    return tuple(
+        TrainingSide(features, centroid_features, bandwidth[0, ...])
         for features, centroid_features, bandwidth in zip(
             project_both(samples, projections),
             project_both(state.centroids[0, ...], projections),
@@ -82,100 +118,18 @@ def fitted_model(
             strict=True,
         )
     )
-    coefficients = state.coefficients[0, ...]
-    return FittedModel(
-        sides, coefficients, graph_weight, settings.graph, settings.n_neighbors
-    )
 
 
 def project_both(samples: Array, projections: tuple[Array, Array]) -> tuple[Array, ...]:
-    """Samples (n, c, h, w) projected by Q and by P (1, d, r), each as (n, m r)."""
+    """Project samples (n, c, h, w) by Q and by P (1, d, r), each flattened (n, m r)."""
     return tuple(
         project(view, projection)[0, ...]
         for view, projection in zip(both_ways(samples), projections, strict=True)
     )
 
 
-@dataclass(frozen=True)
-class Edges:
-    """The training samples that new ones are joined to on one side.
-
-    Attributes
-    ----------
-    weights : array of shape (m, q)
-    neighbors : integer array of shape (m, q)
-    """
-
-    weights: Array
-    neighbors: Array
-
-    def sums(self, rows: Array) -> Array:
-        """sum_l w_l rows_l over the neighbours l of each new sample: (m, ...)."""
-        xp = array_namespace(rows)
-        taken = xp.take(rows, self.neighbors.reshape(-1), axis=0)
-        taken = taken.reshape(*self.neighbors.shape, rows.shape[1])
-        return xp.sum(self.weights[..., None] * taken, axis=1)
-
-    @property
-    def degree(self) -> Array:
-        """sum_l w_l: (m, 1)."""
-        return array_namespace(self.weights).sum(self.weights, axis=1, keepdims=True)
-
-
-def edges_to(fitted: FittedModel, side: FittedSide, features: Array) -> Edges:
-    """The edges of projected new samples (m, d) to the training samples of a side."""
-    trained, queries = side.features[None, ...], features[None, ...]
-    q = min(fitted.n_neighbors, trained.shape[1])
-    kind = graph_kind(fitted.graph)
-    weights, neighbors = kind.edges_to(trained, queries, q, side.bandwidth)
-    return Edges(weights[0, ...], neighbors[0, ...])
-
-
-def all_edges(projected: tuple[Array, ...], fitted: FittedModel) -> tuple[Edges, ...]:
-    """``edges_to`` of the new samples as each of the fitted sides sees them."""
-    return tuple(
-        edges_to(fitted, side, features)
-        for features, side in zip(projected, fitted.sides, strict=True)
-    )
-
-
-def place(
-    projected: tuple[Array, ...], edges: tuple[Edges, ...], fitted: FittedModel
-) -> Array:
-    """The best coefficients v >= 0 of each new sample, all else being fixed.
-
-    They minimise F of Eq. (sub_v) in the rows of the new samples alone,
-    sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
-    where l runs over the training samples that it is joined to. A training sample is
-    its own nearest one, so that it is also drawn to the coefficients that it had in the
-    fit.
-
-    Parameters
-    ----------
-    projected : tuple of arrays of shape (m, d)
-        The new samples as each of the fitted sides sees them.
-    edges : tuple of Edges
-        Theirs, as from ``all_edges``.
-    fitted : FittedModel
-
-    Returns
-    -------
-    array of shape (m, k)
-        On the scale of V before Eq. (adjust).
-    """
-    weight = fitted.graph_weight
-    inner, linear, degree, pulled = 0.0, 0.0, 0.0, 0.0
-    for x, joined, side in zip(projected, edges, fitted.sides, strict=True):
-        pull = joined.sums(fitted.coefficients)
-        inner = inner + side.centroid_features @ side.centroid_features.T
-        linear = linear + x @ side.centroid_features.T + weight * pull
-        degree, pulled = degree + joined.degree, pulled + pull
-    start = pulled / positive_or_one(degree)
-    return nonnegative_quadratic(inner, linear, weight * degree, start)
-
-
 def nonnegative_least_squares(samples: Array, centroids: Array) -> Array:
-    """argmin over V >= 0 of ||X - V U||^2, for X (m, d) and U (k, d): (m, k)."""
+    """Minimise ||X - V U||^2 over V >= 0, for X (m, d) and U (k, d): (m, k)."""
     xp = array_namespace(samples)
     linear = samples @ centroids.T
     none = xp.zeros_like(linear[:, :1])
@@ -184,17 +138,18 @@ def nonnegative_least_squares(samples: Array, centroids: Array) -> Array:
 
 
 def nonnegative_quadratic(
-    inner: Array, linear: Array, ridge: Array, start: Array
+    inner: Array, linear: Array, diagonal: Array, start: Array
 ) -> Array:
-    """argmin over v >= 0 of v'(A + ridge I) v - 2 b'v, by coordinate descent.
+    """Minimise v'(A + diag) v - 2 b'v over v >= 0, by coordinate descent.
 
     Parameters
     ----------
     inner : array of shape (k, k)
-        A, symmetric and positive semidefinite, shared by all problems.
+        A, symmetric and positive semidefinite, the same for all m problems.
     linear : array of shape (m, k)
         b of each problem.
-    ridge : array of shape (m, 1)
+    diagonal : array of shape (m, 1)
+        Multiple of the identity that is added to A, for each problem.
     start : array of shape (m, k)
 
     Returns
@@ -204,31 +159,31 @@ def nonnegative_quadratic(
     xp = array_namespace(linear)
     tolerance = 100 * xp.finfo(linear.dtype).eps
     solution = xp.asarray(start, copy=True)
-    going = xp.arange(solution.shape[0], device=device(solution))
+    running = xp.arange(solution.shape[0], device=device(solution))
     for _ in range(_MAX_SWEEPS):
-        before = xp.take(solution, going, axis=0)
+        before = xp.take(solution, running, axis=0)
         after = _sweep(
             inner,
-            xp.take(linear, going, axis=0),
-            xp.take(ridge, going, axis=0),
+            xp.take(linear, running, axis=0),
+            xp.take(diagonal, running, axis=0),
             before,
         )
-        solution[going] = after
+        solution[running] = after
         change = xp.max(xp.abs(after - before), axis=1)
-        going = going[change > tolerance * xp.max(after, axis=1)]
-        if going.shape[0] == 0:
+        running = running[change > tolerance * xp.max(after, axis=1)]
+        if running.shape[0] == 0:
             break
     return solution
 
 
-def _sweep(inner: Array, linear: Array, ridge: Array, solution: Array) -> Array:
-    """Each coordinate in turn at its best, the others being as they are by then."""
+def _sweep(inner: Array, linear: Array, diagonal: Array, solution: Array) -> Array:
+    """Minimise over each coordinate in turn, the others being fixed."""
     xp = array_namespace(linear)
     solution = xp.asarray(solution, copy=True)
     for j in range(solution.shape[1]):
         old = solution[:, j]
-        slope = linear[:, j] - solution @ inner[:, j] - ridge[:, 0] * old
-        curvature = inner[j, j] + ridge[:, 0]
+        slope = linear[:, j] - solution @ inner[:, j] - diagonal[:, 0] * old
+        curvature = inner[j, j] + diagonal[:, 0]
         best = xp.clip(old + slope / positive_or_one(curvature), min=0.0)
         solution[:, j] = best
     return solution
@@ -237,15 +192,15 @@ def _sweep(inner: Array, linear: Array, ridge: Array, solution: Array) -> Array:
 def reconstruction_errors(
     samples: Array, coefficients: Array, centroids: Array, missing: Array | None = None
 ) -> Array:
-    """||X_i - sum_j v_ij U_j||_F of every sample over what is not missing, as (n,)."""
+    """Compute ||X_i - sum_j v_ij U_j||_F over the observed entries: (n,)."""
     xp = array_namespace(samples)
     n = samples.shape[0]
     flat, basis = samples.reshape(n, -1), centroids.reshape(centroids.shape[0], -1)
     errors = []
-    for some in slices(n, _BLOCK):
-        rest = flat[some, :] - coefficients[some, :] @ basis
+    for block in slices(n, _BLOCK):
+        residual = flat[block, :] - coefficients[block, :] @ basis
         if missing is not None:
-            gone = missing.reshape(n, -1)[some, :]
-            rest = xp.where(gone, xp.zeros_like(rest), rest)
-        errors.append(xp.linalg.vector_norm(rest, axis=1))
+            hidden = missing.reshape(n, -1)[block, :]
+            residual = xp.where(hidden, xp.zeros_like(residual), residual)
+        errors.append(xp.linalg.vector_norm(residual, axis=1))
     return xp.concat(errors)

@@ -1,4 +1,4 @@
-"""The samples as one side sees them: projected, with their graph."""
+"""The samples projected by one side, and their graph: line 5 of Algorithm 1."""
 
 from dataclasses import dataclass, replace
 
@@ -9,71 +9,82 @@ from twofold.core.grams import Side, project
 from twofold.core.graphs.construction import update_graph
 from twofold.core.graphs.graph import Graph
 from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import EXACT, Followed, Lists
-from twofold.core.state import Settings
+from twofold.core.neighbors.certified import EXACT, Followed
+from twofold.core.state import SolverOptions
 
 SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
-"""How neighbours are found that the lists of the last iteration have lost."""
+"""Searches for the rows whose neighbour lists are no longer certain."""
 
 
 @dataclass(frozen=True)
-class View:
-    """Line 5 of Algorithm 1 on one side.
+class ProjectedSide:
+    """The samples projected by one side.
 
     Attributes
     ----------
-    turned : array of shape (runs, w, r)
-        P, turned towards that of the iteration before: distances, inner products and
-        graphs do not feel it, and the samples seem to have moved least.
-    features : array of shape (runs, n, m r)
-        The samples projected by it.
+    projection : array of shape (batch, w, r)
+        P, rotated towards the projection of the iteration before. Distances, inner
+        products and graphs do not depend on the rotation, and the projected samples
+        move least.
+    features : array of shape (batch, n, m r)
+        The projected samples, flattened.
     graph : Graph
+        Their graph.
     followed : Followed or None
-        What the next view is found from.
+        Neighbour lists for the next iteration.
     """
 
-    turned: Array
+    projection: Array
     features: Array
     graph: Graph
     followed: Followed | None
 
-    def with_neighbors(self, n_neighbors: int, settings: Settings) -> "View":
-        """With as many neighbours in the graph."""
-        if n_neighbors == settings.n_neighbors:
+    def with_neighbors(
+        self, n_neighbors: int, options: SolverOptions
+    ) -> "ProjectedSide":
+        """Return the same samples with another number of neighbours in the graph."""
+        if n_neighbors == options.n_neighbors:
             return self
-        more = replace(settings, n_neighbors=n_neighbors)
-        return replace(self, graph=_graph(self.features, self.followed, more)[0])
+        lists = None if self.followed is None else self.followed.lists
+        search = SEARCHES[options.neighbors]
+        graph, _ = update_graph(
+            self.features, n_neighbors, options.graph, lists, search
+        )
+        return replace(self, graph=graph)
 
 
-def see(
-    side: Side, projection: Array, before: Followed | None, settings: Settings
-) -> View:
-    """The samples under directions (runs, d, r) in the basis of the side."""
+def project_side(
+    side: Side, projection: Array, before: Followed | None, options: SolverOptions
+) -> ProjectedSide:
+    """Project the samples and build their graph.
+
+    Parameters
+    ----------
+    side : Side
+    projection : array of shape (batch, d, r)
+        P in the basis of the side.
+    before : Followed or None
+        Neighbour lists of the last iteration; None in the first.
+    options : SolverOptions
+    """
     if before is not None:
-        rotation = turn_towards(side.outside(projection), before.turned)
+        rotation = rotation_towards(side.outside(projection), before.turned)
         projection = projection @ rotation
-    features, turned = project(side.rows, projection), side.outside(projection)
-    graph, lists = _graph(features, before, settings)
-    followed = None if lists is None else Followed(turned, lists)
-    return View(turned, features, graph, followed)
-
-
-def _graph(
-    features: Array, before: Followed | None, settings: Settings
-) -> tuple[Graph, list[Lists] | None]:
-    """``update_graph`` as the settings have it."""
-    return update_graph(
+    features, outside = project(side.rows, projection), side.outside(projection)
+    graph, lists = update_graph(
         features,
-        settings.n_neighbors,
-        settings.graph,
+        options.n_neighbors,
+        options.graph,
         None if before is None else before.lists,
-        SEARCHES[settings.neighbors],
+        SEARCHES[options.neighbors],
     )
+    followed = None if lists is None else Followed(outside, lists)
+    return ProjectedSide(outside, features, graph, followed)
 
 
-def turn_towards(projection: Array, before: Array) -> Array:
-    """The rotations R (runs, r, r) that bring P R closest to another P."""
+def rotation_towards(projection: Array, target: Array) -> Array:
+    """Return the rotations R (batch, r, r) that bring P R closest to the target."""
     xp = array_namespace(projection)
-    overlap = xp.matrix_transpose(projection) @ before
+    overlap = xp.matrix_transpose(projection) @ target
     left, _, right = xp.linalg.svd(overlap, full_matrices=False)
     return left @ right  # the polar factor of the overlap

@@ -21,9 +21,9 @@ import numpy as np
 from twofold.core.arrays import positive_or_one
 from twofold.core.convergence import Run
 from twofold.core.graphs.graph import Graph
-from twofold.core.objective import smoothness
-from twofold.core.prediction import FittedModel, edges_to
-from twofold.core.solver import Progress
+from twofold.core.prediction import Predictor
+from twofold.core.solver import Callback
+from twofold.core.terms.smoothness import smoothness
 
 FIRST_PENALTY, GROWTH = 1e-5, 1.1
 """rho and its factor, as both papers have them."""
@@ -83,7 +83,7 @@ def robust_factors(
     *,
     tol: float,
     max_iter: int,
-    progress: Progress | None = None,
+    progress: Callback | None = None,
     penalty: float = FIRST_PENALTY,
     growth: float = GROWTH,
 ) -> RobustFactors:
@@ -200,7 +200,7 @@ def robust_centroids(samples: np.ndarray, V: np.ndarray) -> np.ndarray:
     return U
 
 
-def place_rows(samples: np.ndarray, fitted: FittedModel) -> np.ndarray:
+def place_rows(samples: np.ndarray, fitted: Predictor) -> np.ndarray:
     """Eq. (rmnmf_new): the best single coefficient of each new sample.
 
     min over j and v >= 0 of ||x - v u_j|| + lambda sum_l w_l ||v e_j - v_l||^2, where l
@@ -210,7 +210,7 @@ def place_rows(samples: np.ndarray, fitted: FittedModel) -> np.ndarray:
     Parameters
     ----------
     samples : array of shape (m, d)
-    fitted : FittedModel
+    fitted : Predictor
         With a single side, whose features are the training samples.
 
     Returns
@@ -218,8 +218,8 @@ def place_rows(samples: np.ndarray, fitted: FittedModel) -> np.ndarray:
     array of shape (m, k)
         With one entry other than zero in a row, or none.
     """
-    side, weight = fitted.sides[0], fitted.graph_weight
-    edges = edges_to(fitted, side, samples)
+    side, weight = fitted.sides[0], fitted.weights["graph_weight"]
+    [edges] = fitted.edges((samples,))
     pull, degree = edges.sums(fitted.coefficients), edges.degree
     U = side.centroid_features
     inner, square = samples @ U.T, row_norms(U) ** 2

@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from twofold.core.convergence import Run
-from twofold.core.solver import Progress
+from twofold.core.solver import Callback
 
 _GROWTH, _LARGEST = 1.5, 1e7
 """mu grows by the one factor in each iteration, up to the other in all."""
@@ -63,7 +63,7 @@ def split(
     *,
     tol: float,
     max_iter: int,
-    progress: Progress | None = None,
+    progress: Callback | None = None,
 ) -> Split:
     """Solve Eq. (rpca).
 

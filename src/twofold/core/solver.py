@@ -1,25 +1,25 @@
-"""Algorithm 1: the stopping rule and the loop over all runs at once."""
+"""Algorithm 1: the loop over a batch of starts and weights, and its stopping rule."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array, like, take_runs, to_numpy
+from twofold.core.arrays import Array, like, take_batch, to_numpy
 from twofold.core.grams import Side, both_residuals, both_ways, project
 from twofold.core.missing.filling import Data
-from twofold.core.objective import TERMS, projected_trace, smoothness, total
-from twofold.core.projected import see
+from twofold.core.objective import RESIDUALS, projected_trace
+from twofold.core.projected import project_side
 from twofold.core.state import (
     NOTHING_FOLLOWED,
     Factors,
     FollowedPair,
-    Settings,
     SideState,
     Solution,
+    SolverOptions,
     State,
 )
+from twofold.core.terms import TERMS, Weights
 from twofold.core.updates import (
     side_products,
     update_centroids,
@@ -27,162 +27,159 @@ from twofold.core.updates import (
     update_projection,
 )
 
-Progress = Callable[[int, np.ndarray], bool]
+RECORDED = (*RESIDUALS, *(term.name for term in TERMS), "total")
+"""Names of the values that are recorded in every iteration."""
+
+Callback = Callable[[int, np.ndarray], bool]
+"""Called after every iteration with its number and the objectives; True stops."""
 
 
 def solve(
     samples: Array,
     sides: tuple[Side, ...],
     start: Array,
-    energy_weight: Array,
-    graph_weight: Array,
-    settings: Settings,
-    progress: Progress | None = None,
+    weights: dict[str, np.ndarray],
+    options: SolverOptions,
+    callback: Callback | None = None,
     missing: Array | None = None,
 ) -> list[Solution]:
-    """Algorithm 1 up to line 8, for many starts and weights over the same samples.
+    """Run Algorithm 1 up to line 8, for a batch of starts and weights.
 
-    Missing entries are unknowns too: between the steps of V and U of every iteration
-    each run fills them in a copy of the samples that is its own.
+    Missing entries are unknowns, too: between the steps of V and U every entry of the
+    batch fills them in a copy of the samples of its own.
 
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
     sides : (left, right)
-        The sides of these samples.
-    start : array of shape (runs, n, k)
-        V^0, strictly positive. U^0 follows from it by Eq. (update_u).
-    energy_weight, graph_weight : array of shape (runs,)
-        lambda_1 and lambda_2 of each run.
-    settings : Settings
-    progress : callable or None
-        Called with the iteration's number and the objectives of the runs that
-        are still going; they all stop there if it returns True.
+        Both sides of the samples.
+    start : array of shape (batch, n, k)
+        V^0, strictly positive. U^0 follows from V^0 by Eq. (update_u).
+    weights : dict of str to array of shape (batch,)
+        Weight of every term of the objective, by its parameter.
+    options : SolverOptions
+    callback : callable or None
+        Called with the number of the iteration and the objectives of the entries that
+        are still running; all of them stop if it returns True.
     missing : boolean array of shape (n, c, h, w) or None
-        Which entries of the samples are guesses; None stands for none.
+        True for missing entries, which hold first guesses; None if there are none.
 
     Returns
     -------
-    list of Solution, one per run
+    list of Solution, one for each entry of the batch
     """
     energy = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
-    energy = energy or 1.0  # of samples of zeros, whose V alone goes on changing
-    weights = tuple(
-        like(weight, start).reshape(-1, 1, 1)
-        for weight in (energy_weight, graph_weight)
-    )
+    energy = energy or 1.0  # of samples of zeros
+    batch: Weights = {
+        name: like(weight, start).reshape(-1, 1, 1) for name, weight in weights.items()
+    }
     data = Data(samples, sides, missing)
     factors: Factors = optimal_factors(data, start)  # line 2
-    going = np.arange(start.shape[0])
-    history: list[np.ndarray] = []  # (terms, runs) of every iteration
+    running = np.arange(start.shape[0])
+    history: list[np.ndarray] = []  # (terms, batch) of every iteration
     solutions: dict[int, Solution] = {}
-    while going.size:
-        state, data = iterate(data, factors, weights, settings)
-        history.append(np.full((len(TERMS), start.shape[0]), np.nan))
-        history[-1][:, going] = objective_terms(data, state, weights)
-        converged = _converged(history, settings.tol * energy)[going]
-        halt = progress is not None and progress(len(history), history[-1][-1, going])
-        stopped = converged | halt | (len(history) == settings.max_iter)
-        if stopped.any():  # those runs are frozen where they are
+    while running.size:
+        state, data = iterate(data, factors, batch, options)
+        history.append(np.full((len(RECORDED), start.shape[0]), np.nan))
+        history[-1][:, running] = objective_terms(data, state, batch)
+        converged = _converged(history, options.tol * energy)[running]
+        values = history[-1][-1, running]
+        halt = callback is not None and callback(len(history), values)
+        stopped = converged | halt | (len(history) == options.max_iter)
+        if stopped.any():  # these entries leave the batch
             for i in np.flatnonzero(stopped).tolist():
-                run = int(going[i])
-                record = np.stack(history)[:, :, run]
-                solutions[run] = _solution(state, data, i, record, converged[i])
+                entry = int(running[i])
+                record = np.stack(history)[:, :, entry]
+                solutions[entry] = _solution(state, data, i, record, converged[i])
             kept = np.flatnonzero(~stopped)
-            going, state, data = going[kept], take_runs(state, kept), data.of_runs(kept)
-            weights = take_runs(weights, kept)
+            running, data = running[kept], data.take(kept)
+            state, batch = take_batch((state, batch), kept)
         factors = state
-    return [solutions[run] for run in range(start.shape[0])]
+    return [solutions[entry] for entry in range(start.shape[0])]
 
 
 def optimal_factors(
     data: Data, coefficients: Array, followed: FollowedPair = NOTHING_FOLLOWED
 ) -> Factors:
-    """V, and U at its optimum by Eq. (update_u)."""
+    """Return V with U at its optimum, Eq. (update_u), and the residual Grams."""
     centroids = update_centroids(data.samples, coefficients)
     residuals = both_residuals(data.sides, coefficients, centroids)
     return Factors(coefficients, centroids, residuals, followed)
 
 
 def iterate(
-    data: Data, factors: Factors, weights: tuple[Array, ...], settings: Settings
+    data: Data, factors: Factors, weights: Weights, options: SolverOptions
 ) -> tuple[State, Data]:
-    """Lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U.
+    """Run lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U.
 
-    Missing entries are filled before the step of U, which so is at its optimum for the
-    samples that are returned, as ``residual_gram`` needs it.
+    Missing entries are filled before the step of U: ``residual_gram`` needs U to be at
+    its optimum for the samples that are returned.
     """
-    energy_weight, graph_weight = weights
     learned, products, followed = [], [], []
-    for side, residual, before, view, r in zip(
+    for side, residual, before, centroids, r in zip(
         data.sides,
         factors.residuals,
         factors.followed,
         both_ways(factors.centroids),
-        settings.n_directions,
+        options.n_directions,
         strict=True,
     ):
         # Line 4
-        projection = update_projection(residual, side.gram, energy_weight, r)
+        projection = update_projection(side, residual, weights, r)
         # Line 5
-        seen = see(side, projection, before, settings)
-        learned.append(SideState(side.outside(projection), seen.graph))
-        followed.append(seen.followed)
-        centroid_features = project(view, seen.turned)
-        products.append(side_products(seen.features, centroid_features, seen.graph))
+        projected = project_side(side, projection, before, options)
+        learned.append(SideState(side.outside(projection), projected.graph))
+        followed.append(projected.followed)
+        centroid_features = project(centroids, projected.projection)
+        products.append(
+            side_products(projected.features, centroid_features, projected.graph)
+        )
     # Line 6
-    coefficients = update_coefficients(
-        factors.coefficients, tuple(products), graph_weight
-    )
+    coefficients = update_coefficients(factors.coefficients, tuple(products), weights)
     left, right = learned
     data = data.refilled(
         (coefficients, factors.centroids),
         (left.projection, right.projection),
-        energy_weight,
+        weights["energy_weight"],
     )
     after = optimal_factors(data, coefficients, (followed[0], followed[1]))
     return State(**vars(after), left=left, right=right), data
 
 
-def objective_terms(data: Data, state: State, weights: tuple[Array, ...]) -> np.ndarray:
-    """The terms of Eq. (obj) in the order of TERMS: (terms, runs).
-
-    With missing entries the energy is less that of the samples, which then changes:
-    minus what the projections lose, see ``holes.fill``.
-    """
-    residuals, energy, roughness = [], 0.0, 0.0
-    xp = array_namespace(state.coefficients)
-    learned = state.left, state.right
-    for side, residual, own in zip(data.sides, state.residuals, learned, strict=True):
-        projection = side.inside(own.projection)
-        residuals.append(projected_trace(projection, residual))
-        energy = energy + projected_trace(projection, side.gram)
-        if data.missing is not None:
-            energy = energy - xp.linalg.trace(side.gram)
-        roughness = roughness + smoothness(state.coefficients, own.graph)
-    terms = (*residuals, energy, roughness)
-    flat_weights = (weight.reshape(-1) for weight in weights)
-    return np.stack([to_numpy(t) for t in (*terms, total(*terms, *flat_weights))])
+def objective_terms(data: Data, state: State, weights: Weights) -> np.ndarray:
+    """Compute the terms of Eq. (obj) in the order of RECORDED: (terms, batch)."""
+    sides = list(zip(data.sides, (state.left, state.right), strict=True))
+    residuals = [
+        projected_trace(side.inside(learned.projection), residual)
+        for (side, learned), residual in zip(sides, state.residuals, strict=True)
+    ]
+    filled = data.missing is not None
+    values, total = [*residuals], residuals[0] + residuals[1]
+    for term in TERMS:
+        left, right = (
+            term.value(side, learned, state.coefficients, filled=filled)
+            for side, learned in sides
+        )
+        values.append(left + right)
+        total = total + term.sign * weights[term.parameter].reshape(-1) * values[-1]
+    return np.stack([to_numpy(value) for value in (*values, total)])
 
 
 def _solution(
     state: State, data: Data, i: int, record: np.ndarray, converged: bool
 ) -> Solution:
-    """Where the i-th of the runs that were still going ended.
-
-    ``record`` holds its terms (n_iter, terms).
-    """
+    """Return the solution of the i-th running entry, with its terms (n_iter, terms)."""
     one = np.array([i])
     return Solution(
-        take_runs(replace(state, followed=NOTHING_FOLLOWED), one),
-        dict(zip(TERMS, record.T, strict=True)),
+        take_batch(replace(state, followed=NOTHING_FOLLOWED), one),
+        dict(zip(RECORDED, record.T, strict=True)),
         bool(converged),
-        None if data.missing is None else data.of_runs(one).samples[0, ...],
+        None if data.missing is None else data.take(one).samples[0, ...],
     )
 
 
-def _converged(history: list[np.ndarray], allowed: float) -> np.ndarray:
-    """Which runs' totals changed by no more than ``allowed`` in the last iteration."""
+def _converged(history: list[np.ndarray], tolerance: float) -> np.ndarray:
+    """Tell which totals changed by at most ``tolerance`` in the last iteration."""
     if len(history) < 2:
         return np.zeros(history[0].shape[1], dtype=bool)
-    return np.abs(history[-1][-1] - history[-2][-1]) <= allowed
+    return np.abs(history[-1][-1] - history[-2][-1]) <= tolerance

@@ -16,8 +16,9 @@ from twofold.core.arrays import (
     to_numpy,
 )
 from twofold.core.grams import Side, both_residuals
-from twofold.core.projected import View, see
-from twofold.core.state import Settings
+from twofold.core.projected import ProjectedSide, project_side
+from twofold.core.state import SolverOptions
+from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection
 
 STARTS = ("spectral", "k-means", "random")
@@ -28,13 +29,8 @@ SIMPLE_STARTS = ("k-means", "random")
 FLOOR = 0.2
 """Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
 
-_TOLERANCE, _PAPER_TOLERANCE = 1e-10, 1e-6
-"""Of eigenvalues, which weak edges between clusters bring close to each other; and what
-the stored results of the reproduction were made with.
-"""
-
 _SLIVER = 0.1
-"""A connected piece with fewer samples, as part of n / k, is no cluster."""
+"""A connected component with fewer samples, in units of n / k, is not a cluster."""
 
 
 def starts(
@@ -42,37 +38,36 @@ def starts(
     sides: tuple[Side, ...],
     k: int,
     kind: str,
-    settings: Settings,
-    energy_weight: float,
+    options: SolverOptions,
+    weights: dict[str, float],
     seeds: list[int],
 ) -> np.ndarray:
-    """One start V^0 per seed: an array of shape (runs, n, k).
+    """Return one start V^0 for each seed: an array of shape (batch, n, k).
 
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
     sides : (left, right)
-        The sides of these samples.
+        Both sides of the samples.
     k : int
         Number of clusters.
     kind : {"spectral", "k-means", "random"}
-        K-means indicators of the spectral embedding of the first graphs, of the
-        samples themselves, or uniform random numbers.
-    settings : Settings
-    energy_weight : float
-        lambda_1, on which the first directions depend.
+        K-means indicators of the spectral embedding of the first graphs, K-means
+        indicators of the samples themselves, or uniform random numbers.
+    options : SolverOptions
+    weights : dict of str to float
+        Weights of the terms, on which the first directions depend.
     seeds : list of int
     """
-    weights = None
+    adjacency = None
     if kind == "spectral":
         kind = "k-means"
-        views = first_views(samples, sides, settings, energy_weight)
-        weights = first_adjacency(views, k, settings)
-    if weights is None:
+        projected = first_projections(samples, sides, options, weights)
+        adjacency = first_adjacency(projected, k, options)
+    if adjacency is None:
         points = to_numpy(samples).reshape(samples.shape[0], -1)
     else:
-        tolerance = _PAPER_TOLERANCE if settings.graph == "binary" else _TOLERANCE
-        points = spectral_embedding(weights, k, seeds[0], tolerance)
+        points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
     return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
 
 
@@ -89,73 +84,85 @@ def indicators(labels: np.ndarray, k: int) -> np.ndarray:
     return np.eye(k)[labels] + FLOOR
 
 
-def first_adjacency(
-    views: tuple[View, View], k: int, settings: Settings
-) -> csr_array | None:
-    """W_P + W_Q of the first views of the samples.
+Pair = tuple[ProjectedSide, ProjectedSide]
+"""The samples projected by the left and by the right side."""
 
-    Neighbours are doubled, up to three times, while there are more connected pieces
-    than clusters, which an embedding could only merge at random, or one far smaller
-    than a cluster, which would become one; None if there still are more than clusters.
+
+def first_adjacency(
+    projected: Pair, k: int, options: SolverOptions
+) -> csr_array | None:
+    """Return W_P + W_Q of the first projections, connected well enough to embed.
+
+    The number of neighbours is doubled up to three times while the graph has more
+    connected components than clusters, which an embedding would merge at random, or a
+    component far smaller than a cluster, which would become a cluster. None if there
+    are still more components than clusters.
     """
     for doublings in range(4):
-        weights = joint_adjacency(views, settings.n_neighbors * 2**doublings, settings)
-        if holds_together(weights, k):
-            return weights
-    n_pieces, _ = connected_components(weights, directed=False)
-    return weights if n_pieces <= k else None
+        n_neighbors = options.n_neighbors * 2**doublings
+        adjacency = joint_adjacency(projected, n_neighbors, options)
+        if is_well_connected(adjacency, k):
+            return adjacency
+    n_components, _ = connected_components(adjacency, directed=False)
+    return adjacency if n_components <= k else None
 
 
 def joint_adjacency(
-    views: tuple[View, View], n_neighbors: int, settings: Settings
+    projected: Pair, n_neighbors: int, options: SolverOptions
 ) -> csr_array:
-    """W_P + W_Q of views with as many neighbours."""
+    """Return W_P + W_Q with the given number of neighbours."""
     return sum(
-        view.with_neighbors(n_neighbors, settings).graph.adjacency for view in views
+        side.with_neighbors(n_neighbors, options).graph.adjacency for side in projected
     )
 
 
-def holds_together(weights: csr_array, k: int) -> bool:
-    """Whether no piece must be cut off, or is much smaller than one of k clusters."""
-    n_pieces, piece = connected_components(weights, directed=False)
-    smallest = np.bincount(piece).min()
-    return bool(n_pieces <= k and smallest * k >= _SLIVER * len(piece))
+def is_well_connected(adjacency: csr_array, k: int) -> bool:
+    """Tell whether a graph has at most k connected components, none of them tiny."""
+    n_components, component = connected_components(adjacency, directed=False)
+    smallest = np.bincount(component).min()
+    return bool(n_components <= k and smallest * k >= _SLIVER * len(component))
 
 
-def first_views(
-    samples: Array, sides: tuple[Side, ...], settings: Settings, energy_weight: float
-) -> tuple[View, View]:
-    """The samples after lines 4 and 5 of Algorithm 1 on a single cluster, in one run.
+def first_projections(
+    samples: Array,
+    sides: tuple[Side, ...],
+    options: SolverOptions,
+    weights: dict[str, float],
+) -> Pair:
+    """Run lines 4 and 5 of Algorithm 1 on a single cluster, in a batch of one.
 
-    With V a column of ones U is the mean sample, so that the first P minimises the
-    spread about the mean less lambda_1 times the energy that it keeps.
+    With V a column of ones, U is the mean sample. The first P therefore minimises the
+    scatter about the mean less lambda_1 times the energy that it keeps.
     """
-    one = like(np.ones((1, samples.shape[0], 1)), samples)
-    residuals = both_residuals(sides, one, update_centroids(samples, one))
-    weight = like([[[energy_weight]]], samples)
+    ones = like(np.ones((1, samples.shape[0], 1)), samples)
+    residuals = both_residuals(sides, ones, update_centroids(samples, ones))
+    batch: Weights = {
+        name: like([[[weight]]], samples) for name, weight in weights.items()
+    }
     left, right = (
-        see(side, update_projection(residual, side.gram, weight, r), None, settings)
+        project_side(side, update_projection(side, residual, batch, r), None, options)
         for side, residual, r in zip(
-            sides, residuals, settings.n_directions, strict=True
+            sides, residuals, options.n_directions, strict=True
         )
     )
     return left, right
 
 
 def spectral_embedding(
-    weights: csr_array, k: int, seed: int, tolerance: float = _TOLERANCE
+    weights: csr_array, k: int, seed: int, tolerance: float = 1e-10
 ) -> np.ndarray:
-    """Rows of the k leading eigenvectors of D^-1/2 W D^-1/2, scaled to length 1.
+    """Return the k leading eigenvectors of D^-1/2 W D^-1/2, rows scaled to length 1.
 
-    The eigenvalue 1 has one eigenvector per connected piece, D^1/2 times its
-    indicator. Lanczos misses such copies, so they are written down and deflated.
+    The eigenvalue 1 has one eigenvector for each connected component, D^1/2 times its
+    indicator. Lanczos iterations miss repeated eigenvalues, so these eigenvectors are
+    written down and deflated.
     """
     n = weights.shape[0]
     degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
-    n_pieces, piece = connected_components(weights, directed=False)
-    vectors = np.sqrt(degree)[:, None] * np.eye(n_pieces)[piece]
+    n_components, component = connected_components(weights, directed=False)
+    vectors = np.sqrt(degree)[:, None] * np.eye(n_components)[component]
     vectors /= np.linalg.norm(vectors, axis=0)
-    if n_pieces < min(k, n - 1):
+    if n_components < min(k, n - 1):
         root = diags_array(1 / np.sqrt(degree))
         normalized = (root @ weights @ root).astype(np.float64)
         rest = LinearOperator(
@@ -164,7 +171,7 @@ def spectral_embedding(
             dtype=np.float64,
         )
         guess = np.random.RandomState(seed).uniform(-1, 1, n)
-        found = _leading(rest, min(k, n - 1) - n_pieces, guess, tolerance)
+        found = _leading(rest, min(k, n - 1) - n_components, guess, tolerance)
         vectors = np.hstack([vectors, found])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / positive_or_one(norms)

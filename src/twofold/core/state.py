@@ -1,9 +1,8 @@
-"""What the solver is told, what it carries from one iteration to the next, and returns.
+"""Data classes of the solver: its options, its state, and its result.
 
-Four classes speak of one side of the model. ``grams.Side`` is what the samples
-give, ``SideState`` what has been learned, ``updates.Products`` the small products of
-both that the V step takes, and ``placement.FittedSide`` what is kept for new samples
-when the fit is over.
+Three classes describe one side of the model, the rows or the columns: ``grams.Side``
+holds the samples, ``SideState`` the learned projection and graph, and
+``updates.Products`` the small products of both that the V step takes.
 """
 
 from dataclasses import dataclass, replace
@@ -21,22 +20,27 @@ NOTHING_FOLLOWED: FollowedPair = (None, None)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is common to all runs.
+class SolverOptions:
+    """Options that all entries of a batch share.
 
     Attributes
     ----------
     n_directions : (int, int)
-        r of the left and of the right side.
+        Number of directions r of the left and of the right side.
     n_neighbors : int
+        Number of neighbours of a sample in the graphs.
     graph : str
         Name of a kind of graph.
     neighbors : {"exact", "approximate"}
+        Search for nearest neighbours.
     max_iter : int
-        t_max.
+        Maximum number of iterations, t_max.
     tol : float
-        A run has converged when one iteration changes its objective by no more
-        than ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
+        Tolerance: a fit has converged when one iteration changes its objective by at
+        most ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
+    eigen_tol : float
+        Tolerance of the eigenvalues of the spectral start. Weak edges between clusters
+        bring the leading eigenvalues close to each other.
     """
 
     n_directions: tuple[int, int]
@@ -45,11 +49,12 @@ class Settings:
     neighbors: str = "exact"
     max_iter: int = 100
     tol: float = 1e-2
+    eigen_tol: float = 1e-10
 
 
 @dataclass(frozen=True)
 class SideState:
-    """P (runs, d, r) and the graph of the samples projected by it; or those of Q."""
+    """The learned projection (batch, d, r) of one side, and its graph."""
 
     projection: Array
     graph: Graph
@@ -57,18 +62,18 @@ class SideState:
 
 @dataclass(frozen=True)
 class Factors:
-    """Where an iteration starts from.
+    """Factors with which an iteration starts.
 
     Attributes
     ----------
-    coefficients : array of shape (runs, n, k)
+    coefficients : array of shape (batch, n, k)
         V.
-    centroids : array of shape (runs, k, c, h, w)
+    centroids : array of shape (batch, k, c, h, w)
         U.
     residuals : (array, array)
         sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
     followed : (Followed or None, Followed or None)
-        What is known of the neighbours on the left and on the right side.
+        Neighbour lists of the left and of the right side.
     """
 
     coefficients: Array
@@ -79,30 +84,30 @@ class Factors:
 
 @dataclass(frozen=True)
 class State(Factors):
-    """Where an iteration ended: V, U and what each side has learned."""
+    """Factors with which an iteration ends, and the state of both sides."""
 
     left: SideState
     right: SideState
 
     @property
     def adjacency(self) -> csr_array:
-        """W_P + W_Q, of all runs one after another on the diagonal."""
+        """W_P + W_Q; the graphs of a batch are blocks on the diagonal."""
         return self.left.graph.adjacency + self.right.graph.adjacency
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Where one run ended, before Eq. (adjust).
+    """Result of the solver for one entry of the batch, before Eq. (adjust).
 
     Attributes
     ----------
     state : State
-        With a ``runs`` axis of length 1.
+        With a batch axis of length 1.
     history : dict of str to array of shape (n_iter,)
         The terms of Eq. (obj) and their ``total`` after every iteration.
     converged : bool
     samples : array of shape (n, c, h, w) or None
-        With their missing entries as the run filled them; None where none were.
+        The samples with their missing entries filled; None if no entry is missing.
     """
 
     state: State
@@ -111,7 +116,7 @@ class Solution:
     samples: Array | None = None
 
     def moved(self, template: Array) -> "Solution":
-        """In the namespace and on the device of ``template``."""
+        """Move the arrays to the namespace and device of ``template``."""
         state, samples = map_arrays(
             (self.state, self.samples), lambda array: moved(array, template)
         )

@@ -14,7 +14,9 @@ from twofold.core.arrays import (
     take,
     to_numpy,
 )
+from twofold.core.grams import Side
 from twofold.core.graphs.graph import Graph
+from twofold.core.terms import TERMS, Weights
 
 _FAR_FROM_SINGULAR = 0.01
 """Part of the condition at which a pseudo-inverse would differ from the inverse."""
@@ -26,9 +28,9 @@ class Products:
 
     Attributes
     ----------
-    inner : array of shape (runs, k, k)
+    inner : array of shape (batch, k, k)
         A = v(U^(P))' v(U^(P)).
-    cross : array of shape (runs, n, k)
+    cross : array of shape (batch, n, k)
         B = v(X^(P))' v(U^(P)).
     graph : Graph or None
         W and D; None stands for a graph without edges.
@@ -48,51 +50,58 @@ def side_products(
 
 
 def update_projection(
-    residual: Array, gram: Array, energy_weight: Array, n_directions: int
+    side: Side, residual: Array, weights: Weights, n_directions: int
 ) -> Array:
-    """Eq. (sol_P_pre): P = eig_r(sum_i Lambda_i' Lambda_i - lambda_1 G_P).
+    """Compute P = eig_r(sum_i Lambda_i' Lambda_i - lambda_1 G_P), Eq. (sol_P_pre).
 
-    Where eigenvalues tie at the r-th, those directions are taken that keep most
-    energy: with lambda_1 = 1 the matrix has no more than k m eigenvalues other than
-    zero, m being the length of the other side, and rounding must not choose.
+    If eigenvalues tie at the r-th, the directions with most energy are taken: with
+    lambda_1 = 1 the matrix has at most k m nonzero eigenvalues, m being the length of
+    the other side, and rounding errors would choose among the others.
 
     Parameters
     ----------
-    residual : array of shape (runs, d, d)
+    side : Side
+        Has G_P, of shape (d, d) or (batch, d, d).
+    residual : array of shape (batch, d, d)
         sum_i Lambda_i' Lambda_i.
-    gram : array of shape (d, d) or (runs, d, d)
-        G_P.
-    energy_weight : array of shape (runs, 1, 1)
-        lambda_1.
+    weights : dict of str to array of shape (batch, 1, 1)
+        Weights of the terms; the terms that act on P are added to the residual.
     n_directions : int
         r.
 
     Returns
     -------
-    array of shape (runs, d, r)
+    array of shape (batch, d, r)
         Orthonormal columns, of the r smallest eigenvalues.
     """
     xp = array_namespace(residual)
-    values, vectors = xp.linalg.eigh(residual - energy_weight * gram)
+    matrix, size = residual, 1.0
+    for term in TERMS:
+        part = term.projection_part(side, weights[term.parameter])
+        if part is not None:
+            matrix = matrix + part
+            size = size + weights[term.parameter][..., 0]
+    values, vectors = xp.linalg.eigh(matrix)
     if n_directions < vectors.shape[-1]:
+        gram = side.gram
         above = values - values[..., n_directions - 1 : n_directions]
-        rounding = 100 * xp.finfo(values.dtype).eps * (1 + energy_weight[..., 0])
-        tied = xp.abs(above) <= rounding * xp.linalg.trace(gram)[..., None]
+        tolerance = 100 * xp.finfo(values.dtype).eps * size
+        tied = xp.abs(above) <= tolerance * xp.linalg.trace(gram)[..., None]
         if xp.any(tied[..., n_directions]):
             vectors = vectors @ _most_energy_first(vectors, gram, above, tied)
     return vectors[..., :n_directions]
 
 
 def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -> Array:
-    """A rotation (runs, d, d) among the tied eigenvectors, all others staying.
+    """A rotation (batch, d, d) among the tied eigenvectors, all others staying.
 
     Parameters
     ----------
-    vectors : array of shape (runs, d, d)
-    gram : array of shape (d, d) or (runs, d, d)
-    above : array of shape (runs, d)
+    vectors : array of shape (batch, d, d)
+    gram : array of shape (d, d) or (batch, d, d)
+    above : array of shape (batch, d)
         By how much their eigenvalues exceed that at which they tie.
-    tied : boolean array of shape (runs, d)
+    tied : boolean array of shape (batch, d)
     """
     xp = array_namespace(vectors)
     d = vectors.shape[-1]
@@ -108,33 +117,33 @@ def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -
 
 
 def update_coefficients(
-    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+    coefficients: Array, sides: tuple[Products, ...], weights: Weights
 ) -> Array:
-    """Eq. (update_v): one multiplicative step on V, the sides' terms added up.
+    """Take one multiplicative step of V, Eq. (update_v), summed over the sides.
 
-    The square root is what makes it monotone where B or A has negative entries. A
-    fixed point satisfies the KKT conditions, Eq. (fixed_point).
+    The square root makes the step monotone if B or A has negative entries. A fixed
+    point satisfies the KKT conditions, Eq. (fixed_point).
 
     Parameters
     ----------
-    coefficients : array of shape (runs, n, k)
+    coefficients : array of shape (batch, n, k)
         V, positive.
     sides : tuple of Products
         A, B, W and D of the left and of the right side.
-    graph_weight : array of shape (runs, 1, 1)
-        lambda_2.
+    weights : dict of str to array of shape (batch, 1, 1)
+        Weights of the terms.
     """
     xp = array_namespace(coefficients)
-    return coefficients * xp.sqrt(descent_ratio(coefficients, sides, graph_weight))
+    return coefficients * xp.sqrt(descent_ratio(coefficients, sides, weights))
 
 
 def descent_ratio(
-    coefficients: Array, sides: tuple[Products, ...], graph_weight: Array
+    coefficients: Array, sides: tuple[Products, ...], weights: Weights
 ) -> Array:
-    """The quotient under the root of Eq. (update_v), above 1 where V is to grow.
+    """Return the quotient under the root of Eq. (update_v), above 1 where V grows.
 
-    Each B is split into its positive and negative part by itself: splitting the
-    sum of both sides instead is another, unproven step.
+    Each B is split into its positive and negative part by itself: splitting the sum of
+    both sides instead would be another step, for which no descent is proved.
     """
     xp = array_namespace(coefficients)
     # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
@@ -145,9 +154,12 @@ def descent_ratio(
         upper += coefficients @ (pull - side.inner)
         lower = lower + (gain - side.cross)
         lower += coefficients @ pull
-        if side.graph is not None:
-            upper += graph_weight * side.graph.product(coefficients)
-            lower += graph_weight * side.graph.degree * coefficients
+        for term in TERMS:
+            weight = weights.get(term.parameter, 0.0)
+            parts = term.coefficient_parts(coefficients, side.graph, weight)
+            if parts is not None:
+                upper += parts[0]
+                lower += parts[1]
     return upper / lower
 
 
@@ -157,7 +169,7 @@ def positive_part(array: Array) -> Array:
 
 
 def update_centroids(samples: Array, coefficients: Array) -> Array:
-    """Eq. (update_u): U_j = sum_i X_i (V (V'V)^-1)_ij, for every run.
+    """Eq. (update_u): U_j = sum_i X_i (V (V'V)^-1)_ij, for every entry of the batch.
 
     V'V is inverted after its columns are scaled to length 1, so that a cluster
     with tiny coefficients is not mistaken for one that depends on the others;
@@ -165,27 +177,27 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
 
     Parameters
     ----------
-    samples : array of shape ([runs,] n, c, h, w) or ([runs,] n, d)
-    coefficients : array of shape (runs, n, k)
+    samples : array of shape ([batch,] n, c, h, w) or ([batch,] n, d)
+    coefficients : array of shape (batch, n, k)
 
     Returns
     -------
-    array of shape (runs, k, c, h, w) or (runs, k, d)
+    array of shape (batch, k, c, h, w) or (batch, k, d)
     """
     xp = array_namespace(coefficients)
-    runs, n, k = coefficients.shape
+    batch, n, k = coefficients.shape
     unit, lengths = unit_columns(coefficients)
     correlation = xp.matrix_transpose(unit) @ unit
     mixing = xp.matrix_transpose(unit @ _pseudo_inverse(correlation) / lengths)
     shape = samples.shape[-3:] if samples.ndim > 3 else samples.shape[-1:]
     flat = samples.reshape(*samples.shape[: -len(shape)], math.prod(shape))
-    if flat.ndim == 2:  # all runs share the samples: one product for all
-        mixing = mixing.reshape(runs * k, n)
-    return (mixing @ flat).reshape(runs, k, *shape)
+    if flat.ndim == 2:  # the batch shares the samples: one product for all
+        mixing = mixing.reshape(batch * k, n)
+    return (mixing @ flat).reshape(batch, k, *shape)
 
 
 def _pseudo_inverse(correlation: Array) -> Array:
-    """Of symmetric matrices (runs, k, k) with ones on the diagonal.
+    """Of symmetric matrices (batch, k, k) with ones on the diagonal.
 
     Eigenvalues below 10 k eps are taken for zeros. Where none is near that, the plain
     inverse is the same and far cheaper.
@@ -204,13 +216,13 @@ def _pseudo_inverse(correlation: Array) -> Array:
 
 
 def _column_sum_norm(matrices: Array) -> Array:
-    """The norm induced by the sum of absolute entries, of (runs, k, k): (runs,)."""
+    """The norm induced by the sum of absolute entries, of (batch, k, k): (batch,)."""
     xp = array_namespace(matrices)
     return xp.max(xp.sum(xp.abs(matrices), axis=-2), axis=-1)
 
 
 def unit_columns(coefficients: Array) -> tuple[Array, Array]:
-    """V with columns of length 1, and their lengths (runs, 1, k) before.
+    """V with columns of length 1, and their lengths (batch, 1, k) before.
 
     A column of zeros stays as it is, with length 1.
     """
@@ -228,14 +240,14 @@ def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
 
     Returns
     -------
-    coefficients : array of shape (runs, n, k)
-    centroids : array of shape (runs, k, c, h, w)
-    lengths : array of shape (runs, 1, k)
+    coefficients : array of shape (batch, n, k)
+    centroids : array of shape (batch, k, c, h, w)
+    lengths : array of shape (batch, 1, k)
         The lengths that moved from the columns to the centroids.
     """
     unit, lengths = unit_columns(coefficients)
-    runs, _, k = lengths.shape
-    return unit, centroids * lengths.reshape(runs, k, 1, 1, 1), lengths
+    batch, _, k = lengths.shape
+    return unit, centroids * lengths.reshape(batch, k, 1, 1, 1), lengths
 
 
 def canonical_signs(projection: Array) -> Array:

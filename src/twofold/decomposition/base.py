@@ -11,7 +11,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import to_numpy
-from twofold.estimators.samples import combine, from_stack, read_samples
+from twofold.estimators.reading import combine, from_stack, read_samples
 
 
 class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -28,7 +28,7 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _read_stack(self, X: Any, *, reset: bool) -> np.ndarray:
         """Validated samples (n, c, h, w); tensors are brought to the CPU."""
         shape = self.sample_shape if reset else self.sample_shape_
-        samples, shape = read_samples(self, X, shape, reset=reset)
+        samples, _, shape = read_samples(self, X, shape, reset=reset)
         if reset:
             self.sample_shape_ = shape
         return to_numpy(samples)

@@ -11,10 +11,10 @@ from twofold.core.factorize import Factors, Steps, factorize
 from twofold.core.graphs import KINDS
 from twofold.core.graphs.construction import build_graph
 from twofold.core.graphs.graph import Graph
-from twofold.core.prediction import FittedModel, FittedSide, reconstruction_errors
+from twofold.core.prediction import Predictor, TrainingSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
 from twofold.decomposition.base import Decomposition
-from twofold.estimators.problem import (
+from twofold.estimators.parameters import (
     check_counts,
     check_enough,
     check_weight,
@@ -26,7 +26,7 @@ from twofold.estimators.progress import (
     FitProgress,
     warn_unfinished,
 )
-from twofold.estimators.samples import (
+from twofold.estimators.scaling import (
     divisors,
     new_divisors,
     sample_norms,
@@ -103,7 +103,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
             )
         if not found.converged:
             reason = f"the objective fell by less than tol={self.tol} of the energy"
-            warn_unfinished(self, len(found.history), reason, stacklevel=5)
+            warn_unfinished(self, len(found.history), reason)
         return found
 
     def _keep(
@@ -199,10 +199,10 @@ class GraphFactorization(Factorization):
     ) -> None:
         """What ``_place`` compares new samples with."""
         coefficients, centroids = factors
-        self._fitted = FittedModel(
-            (FittedSide(samples, centroids, graph.bandwidth[0]),),
+        self._fitted = Predictor(
+            (TrainingSide(samples, centroids, graph.bandwidth[0]),),
             coefficients,
-            self.graph_weight,
+            {"graph_weight": self.graph_weight},
             self.graph,
             self.n_neighbors,
         )

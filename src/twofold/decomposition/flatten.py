@@ -7,7 +7,7 @@ from sklearn.base import OneToOneFeatureMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.decomposition.base import Decomposition
-from twofold.estimators.samples import read_codes
+from twofold.estimators.reading import read_codes
 
 
 class Flatten(OneToOneFeatureMixin, Decomposition):

@@ -8,7 +8,6 @@ from sklearn.base import _fit_context
 
 from twofold.core.arrays import Array
 from twofold.core.factorize import GNMF as GNMF_STEPS
-from twofold.core.prediction import all_edges, place
 from twofold.core.start import FLOOR
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition.factorization import GraphFactorization
@@ -179,8 +178,8 @@ class GNMF(IncompleteFactorization, GraphFactorization):
         return np.maximum(super()._completed(samples, missing), 0)
 
     def _place(self, samples: np.ndarray) -> np.ndarray:
-        edges = all_edges((samples,), self._fitted)
-        return place((samples,), edges, self._fitted) * self._lengths
+        edges = self._fitted.edges((samples,))
+        return self._fitted.predict((samples,), edges) * self._lengths
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

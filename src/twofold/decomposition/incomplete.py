@@ -7,12 +7,8 @@ import numpy as np
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.decomposition.factorization import Factorization
-from twofold.estimators.missing import (
-    ImputingMixin,
-    is_nan,
-    learn_missing,
-    read_incomplete,
-)
+from twofold.estimators.missing import ImputingMixin, learn_missing
+from twofold.estimators.reading import is_nan, read_samples
 
 
 class IncompleteFactorization(ImputingMixin, Factorization):
@@ -32,7 +28,7 @@ class IncompleteFactorization(ImputingMixin, Factorization):
 
         Besides, what they were divided by, and which entries were missing, if any.
         """
-        samples, missing, self.sample_shape_ = read_incomplete(
+        samples, missing, self.sample_shape_ = read_samples(
             self, X, self.sample_shape, mask, reset=True
         )
         samples, self._completion = to_numpy(samples), None

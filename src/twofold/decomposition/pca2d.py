@@ -11,12 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.core.grams import both_ways
 from twofold.core.pca2d import principal_directions
 from twofold.decomposition.base import Decomposition
-from twofold.estimators.samples import (
-    are_vectors,
-    from_stack,
+from twofold.estimators.parameters import read_directions
+from twofold.estimators.reading import are_vectors, from_stack, read_codes
+from twofold.estimators.scaling import (
     new_divisors,
-    read_codes,
-    read_directions,
     sample_norms,
     typical_norm,
 )

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from twofold.core.robust_pca import split, split_rows
 from twofold.core.updates import canonical_signs
 from twofold.decomposition.base import Decomposition
-from twofold.estimators.problem import check_counts
+from twofold.estimators.parameters import check_counts
 from twofold.estimators.progress import (
     CallbackSupportMixin,
     FitProgress,
     warn_unfinished,
 )
-from twofold.estimators.samples import sample_norms
+from twofold.estimators.scaling import sample_norms
 
 _GIANT = 1e4
 """How many times the median an entry may be before the tolerance means little."""

@@ -1,4 +1,4 @@
-"""AutoTSNMF: TSNMF with its parameters chosen from the samples, without labels."""
+"""AutoTSNMF: TSNMF that chooses its parameters from the samples, without labels."""
 
 import time
 from collections.abc import Sequence
@@ -20,19 +20,25 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import Array
-from twofold.estimators.problem import Problem, draw_seeds, read_problem
+from twofold.estimators.parameters import draw_seeds
+from twofold.estimators.problem import Problem, read_problem
 from twofold.estimators.progress import SearchProgress
-from twofold.estimators.search.cache import LookFiles
-from twofold.estimators.search.candidates import Look, Observer, Setting
+from twofold.estimators.search.cache import PreviewCache
+from twofold.estimators.search.candidates import (
+    Candidate,
+    CandidateProber,
+    Preview,
+)
 from twofold.estimators.search.cluster_numbers import (
-    look_for_number,
+    choose_number,
     read_cluster_numbers,
 )
 from twofold.estimators.search.grid import (
     Fit,
-    Plan,
+    FitPlan,
     check_all_weights,
     check_unsearched,
+    fit_again,
     fit_best,
     grid,
     results,
@@ -44,14 +50,13 @@ from twofold.estimators.tsnmf import TSNMF
 class AutoTSNMF(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """TSNMF with its parameters, and if need be its number of clusters, chosen.
+    """TSNMF that chooses its parameters, and if need be its number of clusters.
 
-    Each setting gets a first look: its graphs before any iteration, and their clusters.
-    These are scored by how much they stand out in the graphs of each kind, beyond what
-    chance shows there, in the mean over the kinds: what is really there can be seen in
-    nearness as well as in shares of samples in each other. The best setting is fitted,
-    with all graph weights and starts in batches, and the fit of the best score is kept.
-    No labels are used.
+    No labels are used. Each candidate gets a preview: its graphs before any iteration,
+    and the clusters of these graphs. The score of clusters is their excess modularity,
+    the modularity beyond that of a rewired graph, averaged over the kinds of graph:
+    real clusters show in nearness as well as in subspace affinities. The best candidate
+    is fitted with all graph weights and starts, and the fit of the best score is kept.
 
     Parameters
     ----------
@@ -65,55 +70,54 @@ class AutoTSNMF(
     energy_weights : sequence of float, default=(1.0, 0.1, 3.0)
         lambda_1 to try.
     graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
-        Kinds of graphs to try. Samples of fewer than 32 entries are only joined to
-        their nearest neighbours.
+        Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for
+        samples of fewer than 32 entries.
     graph_weights : sequence of float, default=(1.0,)
-        lambda_2 to try in fits of the best setting.
+        lambda_2 to try in fits of the best candidate.
     n_starts : int, default=1
-        Starts to try in these fits.
+        Number of starts of these fits.
     max_fits : int, default=10
-        How much is done, in fits: a look counts for half of one, as it takes about half
-        of the time. At least one setting is looked at and fitted. What a choice of the
-        number of clusters takes comes on top.
+        Budget of the search in fits: a preview counts for half a fit, as it takes about
+        half of the time. At least one candidate is previewed and fitted. The choice of
+        the number of clusters is not counted.
     max_time : float or None, default=None
-        Seconds after which nothing new is begun, but for one look and one fit.
+        Seconds after which nothing new is started, except for one preview and one fit.
     estimator : TSNMF or None, default=None
-        Has the parameters that are not searched: ``tol``, ``scale``,
-        ``missing_values``, ``device`` and so on. A ``n_neighbors`` of it is used for
-        all graphs; its number of clusters, directions, graph and weights are not used,
-        and those that were set are refused. None stands for ``TSNMF()``.
+        Model with the parameters that are not searched: ``tol``, ``scale``,
+        ``missing_values``, ``device`` and so on. Its ``n_neighbors`` is used for all
+        graphs. It must leave its directions, graph and weights at their defaults, and
+        its number of clusters is not used. None stands for ``TSNMF()``.
     missing_values : float or None, default=None
         As for TSNMF; None leaves it to the ``estimator``.
     cache : str, Path or None, default=None
-        A folder in which looks are kept. A search that was stopped goes on from there
-        when it is started again on the same samples with the same random state.
+        A folder in which previews are kept. A search that was stopped goes on from
+        there if it is started again on the same samples with the same random state.
     random_state : int, RandomState instance or None, default=None
         Seeds all of it. None draws a fresh seed each time.
     verbose : int, default=0
-        Whether to print each look and fit.
+        Whether to print a line for each preview and fit.
 
     Attributes
     ----------
     best_estimator_ : TSNMF
         The fitted model that was chosen.
     best_score_ : float
-        Its score: 0 is chance, and 1 is never reached.
+        Its score: 0 for chance, always below 1.
     labels_ : array of shape (n,)
         Its labels.
     n_clusters_ : int
         Its number of clusters.
     cluster_numbers_ : Curve or None
-        Where several numbers were tried: ``numbers`` and their ``scores``, which are
-        the modularities of the best labels for each; the ``chosen`` one, the smallest
-        whose score is within a hundredth of the best; the ``confidence`` in it, which
-        is the part of 50 resamples that choose the same; and the ``likely`` range, from
-        what nine in ten of them choose to where their scores are best. Of many clusters
-        it tends to find fewer.
+        If several numbers were tried: the ``numbers`` and their ``scores``, the
+        modularities of the best labels; the ``chosen`` number, the smallest whose score
+        is within a hundredth of the best; the ``confidence``, the fraction of 50
+        bootstrap samples that choose the same number; and the ``likely`` range of the
+        bootstrap samples. Many small clusters tend to be undercounted.
     search_results_ : dict of str to list
-        A table with a row for each look and fit, of equally long columns, such as
+        A table with a row for each preview and fit, as columns of one length, which
         ``pandas.DataFrame`` takes.
     out_of_time_ : bool
-        Whether ``max_time`` has kept it from something.
+        Whether ``max_time`` cut the search short.
     n_features_in_ : int
         Entries of a sample.
 
@@ -191,30 +195,31 @@ class AutoTSNMF(
         self : AutoTSNMF
         """
         seeds = draw_seeds(self.random_state, self.n_starts)
-        base = self.base_estimator().set_params(random_state=seeds[0])
-        base._validate_params()
+        base = self.base_estimator()
+        base.set_params(n_clusters=1, random_state=seeds[0])._validate_params()
         check_unsearched(base)
-        problem = read_problem(clone(base).set_params(n_clusters=1), X, mask)
+        problem = read_problem(base, X, mask)
         check_all_weights(base, problem, self.energy_weights, self.graph_weights)
-        settings = grid(
+        candidates = grid(
             base, problem, self.graphs, self.n_directions, self.energy_weights
         )
-        fits = min(self.n_starts * len(self.graph_weights), self.max_fits)
-        settings = settings[: max(1, 2 * (self.max_fits - fits))]
-        tell = SearchProgress(self.verbose, len(settings), fits)
-        observer = self._observer(problem, tell)
-        looks = self._look(observer, settings)
-        if looks:
-            plan = Plan(seeds, list(self.graph_weights), fits, tell)
-            found = fit_best(base, looks, observer, plan, {"X": X, "mask": mask})
-        else:  # no graph holds together
+        n_fits = min(self.n_starts * len(self.graph_weights), self.max_fits)
+        candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
+        progress = SearchProgress(self.verbose, len(candidates), n_fits)
+        prober = self._prober(problem, progress)
+        previews = self._preview_all(prober, candidates)
+        if previews:
+            plan = FitPlan(seeds, list(self.graph_weights), n_fits, progress)
+            fits = fit_best(base, previews, prober, plan, X)
+        else:  # no graph is connected well enough
             model = clone(base).set_params(n_clusters=self.n_clusters_)
-            found = [Fit(model.fit(X, mask=mask), {}, 0.0)]
-        self._keep(observer, found)
+            weights = [(model.energy_weight, model.graph_weight)]
+            fits = [Fit(fit_again(model, weights, problem, base, X)[0], {}, 0.0)]
+        self._set_fitted(prober, fits)
         return self
 
     def base_estimator(self) -> TSNMF:
-        """An unfitted TSNMF with the parameters that are not searched."""
+        """Return an unfitted TSNMF with the parameters that are not searched."""
         base = clone(self.estimator or TSNMF())
         if self.missing_values is not None:
             base.set_params(missing_values=self.missing_values)
@@ -224,44 +229,46 @@ class AutoTSNMF(
     def _n_features_out(self) -> int:
         return self.best_estimator_._n_features_out
 
-    def _observer(self, problem: Problem, tell: SearchProgress) -> Observer:
-        patience = inf if self.max_time is None else self.max_time
-        files = None if self.cache is None else LookFiles(self.cache, problem)
-        return Observer(problem, files, time.monotonic() + patience, tell)
+    def _prober(self, problem: Problem, progress: SearchProgress) -> CandidateProber:
+        seconds = inf if self.max_time is None else self.max_time
+        cache = None if self.cache is None else PreviewCache(self.cache, problem)
+        return CandidateProber(problem, cache, time.monotonic() + seconds, progress)
 
-    def _look(self, observer: Observer, settings: list[Setting]) -> list[Look]:
-        """The looks at all settings with the number of clusters that is chosen."""
-        n, distinct = observer.problem.samples.shape[0], observer.n_distinct
+    def _preview_all(
+        self, prober: CandidateProber, candidates: list[Candidate]
+    ) -> list[Preview]:
+        """Choose the number of clusters, and preview all candidates with it."""
+        n, distinct = prober.problem.samples.shape[0], prober.n_distinct
         numbers = read_cluster_numbers(self.n_clusters, n)
-        if len(numbers) > 1:  # no more than there can be
+        if len(numbers) > 1:  # at most one for each distinct sample
             numbers = [k for k in numbers if k <= distinct] or [distinct]
         self.cluster_numbers_, self.n_clusters_ = None, numbers[0]
         if len(numbers) > 1:
             refine = self.n_clusters is None
-            curve = look_for_number(observer, settings, numbers, refine=refine)
+            curve = choose_number(prober, candidates, numbers, refine=refine)
             self.cluster_numbers_ = curve
             self.n_clusters_ = curve.chosen if curve else numbers[0]
-        return observer.look_at_all(settings, self.n_clusters_)
+        return prober.preview_all(candidates, self.n_clusters_)
 
-    def _keep(self, observer: Observer, found: list[Fit]) -> None:
-        """What was found, of the fits the first of the best score."""
-        best = max(found, key=lambda fit: round(fit.score, 9))
+    def _set_fitted(self, prober: CandidateProber, fits: list[Fit]) -> None:
+        """Set the fitted attributes from the first fit of the best score."""
+        best = max(fits, key=lambda fit: round(fit.score, 9))
         self.best_estimator_ = best.model
         self.best_score_ = best.score
         self.labels_ = best.model.labels_
         self.n_features_in_ = best.model.n_features_in_
         if hasattr(best.model, "feature_names_in_"):
             self.feature_names_in_ = best.model.feature_names_in_
-        self.search_results_ = results(observer.seen, found)
-        self.out_of_time_ = observer.late
+        self.search_results_ = results(prober.previews, fits)
+        self.out_of_time_ = prober.out_of_time
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
-        """``predict`` of the model that was chosen."""
+        """Cluster of each sample, by the chosen model."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X, mask=mask)
 
     def transform(self, X: Any, *, mask: Any = None) -> Array:
-        """``transform`` of the model that was chosen."""
+        """Coefficients of samples, by the chosen model."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X, mask=mask)
 
@@ -270,12 +277,12 @@ class AutoTSNMF(
         return self.fit(X, mask=mask).transform(X, mask=mask)
 
     def impute(self, X: Any, *, mask: Any = None) -> Array:
-        """``impute`` of the model that was chosen."""
+        """Samples with their missing entries filled, by the chosen model."""
         check_is_fitted(self)
         return self.best_estimator_.impute(X, mask=mask)
 
     def inverse_transform(self, X: Any) -> Array:
-        """``inverse_transform`` of the model that was chosen."""
+        """Images reconstructed from coefficients, by the chosen model."""
         check_is_fitted(self)
         return self.best_estimator_.inverse_transform(X)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from twofold.core.arrays import to_numpy
 from twofold.core.missing.completion import Completion
-from twofold.core.prediction import FittedModel, FittedSide
-from twofold.estimators.labels import PlacedClusters
+from twofold.core.prediction import Predictor, TrainingSide
+from twofold.estimators.fitted import FittedState
 from twofold.estimators.model_table import (
     FACTS,
     RECORDED,
@@ -20,8 +20,8 @@ from twofold.estimators.model_table import (
     are_sizes,
     check_fields,
 )
-from twofold.estimators.problem import check_counts
-from twofold.estimators.samples import read_directions, read_numbers
+from twofold.estimators.parameters import check_counts, read_directions
+from twofold.estimators.reading import read_numbers
 from twofold.estimators.tsnmf import TSNMF
 
 _PUBLIC = (
@@ -84,44 +84,44 @@ def facts_of(model: TSNMF) -> Facts:
     """What ``table`` and ``fitted`` need to know of a fitted model."""
     n, k = model.coefficients_.shape
     names = getattr(model, "feature_names_in_", None)
-    completion = model._completion
+    completion = model.state_.completion
     return Facts(
         n_samples=int(n),
         n_clusters=int(k),
-        n_found=int(model._clusters.labels.max()) + 1,
+        n_found=int(model.state_.labels.max()) + 1,
         n_iter=int(model.n_iter_),
-        n_directions=tuple(int(p.shape[-1]) for p in model._projections),
+        n_directions=tuple(int(p.shape[-1]) for p in model.state_.projections),
         sample_shape=tuple(map(int, model.sample_shape_)),
-        scale=model._scaling[0],
-        graph=str(model._fitted.graph),
+        scale=model.state_.scale,
+        graph=model.state_.predictor.graph,
         feature_names=None if names is None else list(map(str, names)),
         completion=None if completion is None else tuple(completion.gain.shape[1:]),
-        reading=model._clusters.reading,
+        reading=model.state_.assign_labels,
     )
 
 
 def arrays_of(model: TSNMF) -> dict[str, np.ndarray]:
     """All numbers of a fitted model, as ``table`` wants them."""
-    known = model._fitted
+    state, known = model.state_, model.state_.predictor
     arrays = {name: getattr(model, f"{name}_") for name in _PUBLIC} | {
-        "fitted_labels": model._clusters.labels,
+        "fitted_labels": state.labels,
         "fitted_coefficients": known.coefficients,
-        "lengths": model._lengths,
-        "centers": model._clusters.centers,
-        "typical_norm": np.float64(model._scaling[1]),
-        "graph_weight": np.float64(known.graph_weight),
+        "lengths": state.lengths,
+        "centers": state.centers,
+        "typical_norm": np.float64(state.typical_norm),
+        "graph_weight": np.float64(known.weights["graph_weight"]),
         "n_neighbors": np.int64(min(known.n_neighbors, len(known.coefficients))),
     }
     arrays |= {f"objective_{t}": model.objective_terms_[t] for t in RECORDED}
-    sides = zip(SIDES, model._projections, known.sides, strict=True)
+    sides = zip(SIDES, state.projections, known.sides, strict=True)
     for name, directions, side in sides:
         arrays[f"{name}_directions"] = directions
         arrays[f"{name}_features"] = side.features
         arrays[f"{name}_centroids"] = side.centroid_features
         arrays[f"{name}_bandwidth"] = side.bandwidth
-    if model._completion is not None:
-        arrays |= {f"completion_{p}": getattr(model._completion, p) for p in _PARTS}
-        arrays["energy_weight"] = np.float64(model._energy_weight)
+    if model.state_.completion is not None:
+        arrays |= {f"completion_{p}": getattr(state.completion, p) for p in _PARTS}
+        arrays["energy_weight"] = np.float64(known.weights["energy_weight"])
     if not isinstance(model.init, str):
         arrays["init"] = read_numbers(model.init, "init")
     return {name: _stored(array) for name, array in arrays.items()}
@@ -188,25 +188,12 @@ def fitted(
     model = TSNMF(**parameters)
     if model.init is None:
         model.init = arrays["init"]
-    known = _fitted_model(facts, arrays)
-    clusters = PlacedClusters(
-        known, arrays["lengths"], arrays["fitted_labels"], facts.reading
-    )
-    # Known already: computing it again takes placing all training samples.
-    vars(clusters)["centers"] = arrays["centers"]
     state: dict[str, Any] = {f"{name}_": arrays[name] for name in _PUBLIC} | {
         "objective_terms_": {term: arrays[f"objective_{term}"] for term in RECORDED},
         "n_iter_": facts.n_iter,
         "sample_shape_": facts.sample_shape,
         "n_features_in_": math.prod(facts.sample_shape),
-        "_projections": tuple(arrays[f"{side}_directions"] for side in SIDES),
-        "_lengths": arrays["lengths"],
-        "_scaling": (facts.scale, float(arrays["typical_norm"])),
-        "_fitted": known,
-        "_clusters": clusters,
-        "_completion": _completion(facts, arrays),
-        # Without a completion nothing is ever filled in, and none was written.
-        "_energy_weight": float(arrays.get("energy_weight", model.energy_weight)),
+        "state_": _fitted_state(model, facts, arrays),
     }
     if facts.feature_names is not None:
         state["feature_names_in_"] = np.array(facts.feature_names, dtype=object)
@@ -221,13 +208,34 @@ def _completion(facts: Facts, arrays: dict[str, np.ndarray]) -> Completion | Non
     return Completion(*(arrays[f"completion_{part}"] for part in _PARTS))
 
 
-def _fitted_model(facts: Facts, arrays: dict[str, np.ndarray]) -> FittedModel:
+def _fitted_state(
+    model: TSNMF, facts: Facts, arrays: dict[str, np.ndarray]
+) -> FittedState:
     parts = ("features", "centroids", "bandwidth")
     sides = ([arrays[f"{side}_{part}"] for part in parts] for side in SIDES)
-    return FittedModel(
-        sides=tuple(FittedSide(*side) for side in sides),
+    # Without a completion nothing is ever filled in, and no weight was written.
+    energy = float(arrays.get("energy_weight", model.energy_weight))
+    predictor = Predictor(
+        sides=tuple(TrainingSide(*side) for side in sides),
         coefficients=arrays["fitted_coefficients"],
-        graph_weight=float(arrays["graph_weight"]),
+        weights={
+            "energy_weight": energy,
+            "graph_weight": float(arrays["graph_weight"]),
+        },
         graph=facts.graph,
         n_neighbors=int(arrays["n_neighbors"]),
+    )
+    left, right = (arrays[f"{side}_directions"] for side in SIDES)
+    return FittedState(
+        components=arrays["components"],
+        projections=(left, right),
+        predictor=predictor,
+        lengths=arrays["lengths"],
+        labels=arrays["fitted_labels"],
+        assign_labels=facts.reading,
+        scale=facts.scale,
+        typical_norm=float(arrays["typical_norm"]),
+        sample_shape=facts.sample_shape,
+        completion=_completion(facts, arrays),
+        known_centers=arrays["centers"],
     )

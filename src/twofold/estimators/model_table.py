@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from twofold.core.graphs import KINDS
-from twofold.core.objective import TERMS
-from twofold.estimators.labels import READINGS
-from twofold.estimators.samples import SCALES, is_count
+from twofold.core.solver import RECORDED as _TERMS
+from twofold.estimators.labels import ASSIGNMENTS
+from twofold.estimators.reading import is_count
+from twofold.estimators.scaling import SCALES
 
 Fields = dict[str, tuple[str, Callable[[Any], bool]]]
 """The names of fields, what each must be in words, and whether a value is it."""
 
 SIDES = ("left", "right")
 
-RECORDED = tuple(term for term in TERMS if term != "total")
+RECORDED = tuple(term for term in _TERMS if term != "total")
 """The terms of the objective."""
 
 _LARGEST_SIZE = 2**40
@@ -166,7 +167,7 @@ FACTS: Fields = {
         "two sizes, or null",
         lambda value: value is None or are_sizes(value, 2),
     ),
-    "reading": (f"one of {READINGS}", lambda value: value in READINGS),
+    "reading": (f"one of {ASSIGNMENTS}", lambda value: value in ASSIGNMENTS),
 }
 
 # Checks

@@ -1,11 +1,14 @@
 """An order of the samples by what they hold, so that the given order is no matter."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
 
-from twofold.estimators.samples import row_blocks
+from twofold.core.arrays import Array, positive_or_one, to_numpy
+from twofold.core.grams import both_ways
+from twofold.estimators.scaling import row_blocks
 
 _RUNS = 8
 """Runs of equal numbers that a short key shows of a sorted sample."""
@@ -15,6 +18,43 @@ _BLOCKS_A_ROUND, _MOST_ROUNDS = 4, 8
 
 Rows: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """Gives the entries of samples, int32 of shape (m, f), by their indices (m,)."""
+
+
+def sample_order(
+    samples: Array, norms: Array, missing: Array | None, scale: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """``content_order`` of the samples as the fit sees them, but for rounding."""
+    norms = to_numpy(norms)
+    by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
+    rows = _rounded_rows(samples, norms, missing, scale)
+    columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])
+    transposed = both_ways(columns)[0].reshape(-1)
+    if scale == "global":  # the norm stays where it is
+        transposed = np.append(transposed, columns.size)
+    return content_order(rows, by_norm, transposed)
+
+
+def _rounded_rows(
+    samples: Array, norms: np.ndarray, missing: Array | None, scale: str
+) -> Rows:
+    """Entries of samples by index, in units of the rounding in terms of their norms."""
+    step = 1e-9 if norms.dtype == np.float64 else 1e-5
+    if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
+        step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
+    sizes = positive_or_one(norms)
+    lengths = norms / sizes.max()
+    numbers = to_numpy(samples)
+    holes = None if missing is None else to_numpy(missing)
+
+    def rows(indices: np.ndarray) -> np.ndarray:
+        flat = numbers[indices].reshape(len(indices), -1) / sizes[indices, None]
+        if holes is not None:  # what is missing in both is alike, and no number is 2
+            flat[holes[indices].reshape(flat.shape)] = 2.0
+        if scale == "global":
+            flat = np.column_stack([flat, lengths[indices]])
+        return np.rint(flat / step).astype(np.int32)
+
+    return rows
 
 
 def content_order(

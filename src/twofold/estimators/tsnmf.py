@@ -18,33 +18,34 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import KINDS
-from twofold.core.prediction import fitted_model, reconstruction_errors
+from twofold.core.prediction import (
+    Predictor,
+    reconstruction_errors,
+    training_sides,
+)
 from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs
-from twofold.estimators.labels import READINGS, PlacedClusters, read_labels
-from twofold.estimators.missing import is_nan
-from twofold.estimators.prediction import PlacingMixin
-from twofold.estimators.problem import (
-    Problem,
-    check_weights,
-    lowest,
-    read_pairs,
-    read_problem,
-)
+from twofold.estimators.fitted import FittedState
+from twofold.estimators.labels import ASSIGNMENTS, assign_labels
+from twofold.estimators.parameters import check_weights, read_pairs, term_weights
+from twofold.estimators.prediction import PredictionMixin
+from twofold.estimators.problem import Problem, lowest, read_problem
 from twofold.estimators.progress import (
     CallbackSupportMixin,
     FitProgress,
+    warn,
     warn_unfinished,
 )
-from twofold.estimators.samples import SCALES, from_stack
+from twofold.estimators.reading import from_stack, is_nan
+from twofold.estimators.scaling import SCALES
 
 
 class TSNMF(
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
-    PlacingMixin,
+    PredictionMixin,
     ClusterMixin,
     BaseEstimator,
 ):
@@ -110,6 +111,8 @@ class TSNMF(
     tol : float, default=5e-2
         A run stops when one iteration changes its objective by no more than
         ``tol`` times the energy of the samples.
+    eigen_tol : float, default=1e-10
+        Tolerance of the eigenvalues of the spectral start.
     sample_shape : tuple of int or None, default=None
         (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. None
         takes every row as a vector, a matrix of one column.
@@ -184,12 +187,13 @@ class TSNMF(
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions({"auto", *KINDS})],
         "neighbors": [StrOptions(set(SEARCHES))],
-        "assign_labels": [StrOptions(set(READINGS))],
+        "assign_labels": [StrOptions(set(ASSIGNMENTS))],
         # A sparse matrix is let through to an error that says so.
         "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "eigen_tol": [Interval(Real, 0, None, closed="left")],
         "sample_shape": [tuple, list, None],
         "scale": [StrOptions(set(SCALES))],
         "missing_values": [Real, None],
@@ -213,6 +217,7 @@ class TSNMF(
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 5e-2,
+        eigen_tol: float = 1e-10,
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "auto",
         missing_values: float | None = None,
@@ -232,6 +237,7 @@ class TSNMF(
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.eigen_tol = eigen_tol
         self.sample_shape = sample_shape
         self.scale = scale
         self.missing_values = missing_values
@@ -249,7 +255,7 @@ class TSNMF(
             Samples: matrices, matrices of c channels that share their directions,
             or flat samples (see ``sample_shape``). Any real dtype; float32 stays.
             A PyTorch tensor is fitted where it lies, and the fitted arrays are
-            tensors too. What a masked array masks is missing.
+            tensors too. The masked entries of a masked array are missing.
         y : ignored
         mask : array-like of bool, of the shape of X or of one channel of it, or None
             True for entries of X that are missing, besides ``missing_values``.
@@ -259,10 +265,9 @@ class TSNMF(
         self : TSNMF
         """
         problem = read_problem(self, X, mask)
-        weights = [(self.energy_weight, self.graph_weight)]
         with FitProgress(self, X) as progress:
-            [solutions] = problem.solve(weights, progress)
-        return self._keep_best(problem, solutions)
+            [solutions] = problem.solve([term_weights(self)], progress)
+        return self._set_fitted(problem, lowest(solutions))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
@@ -285,82 +290,112 @@ class TSNMF(
         list of TSNMF
             A fitted clone for each pair, as if it had been fitted alone.
         """
-        pairs = read_pairs(weights)
+        models = self._sweep_models(read_pairs(weights))
+        problem = read_problem(models[0], X, mask)
+        check_weights(map(term_weights, models), problem.samples)
+        return self._fit_models(models, problem, X)
+
+    def _sweep_models(self, pairs: list[tuple[Any, Any]]) -> list["TSNMF"]:
+        """Return an unfitted clone for each pair of weights, validated."""
         models = [
             clone(self).set_params(energy_weight=energy, graph_weight=graph)
             for energy, graph in pairs
         ]
         for model in models:
             model._validate_params()
-        problem = read_problem(models[0], X, mask)
-        check_weights(pairs, problem.samples)
-        seen = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
-        with FitProgress(self, X) as progress:
-            batches = problem.solve(pairs, progress)
-        for model, solutions in zip(models, batches, strict=True):
-            vars(model).update(seen)
-            model._keep_best(problem, solutions)
         return models
 
-    def _keep_best(self, problem: Problem, solutions: list[Solution]) -> "TSNMF":
-        """Line 9 of Algorithm 1 on the run of the lowest objective."""
-        best = lowest(solutions)
-        self.objective_terms_ = dict(best.history)
+    def _fit_models(
+        self, models: list["TSNMF"], problem: Problem, X: Any
+    ) -> list["TSNMF"]:
+        """Fit models that differ in their weights; the first one has read X."""
+        read = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
+        with FitProgress(self, X) as progress:
+            batches = problem.solve(list(map(term_weights, models)), progress)
+        for model, solutions in zip(models, batches, strict=True):
+            for name, value in read.items():
+                setattr(model, name, value)
+            model._set_fitted(problem, lowest(solutions))
+        return models
+
+    def _set_fitted(self, problem: Problem, solution: Solution) -> "TSNMF":
+        """Set the fitted attributes: line 9 of Algorithm 1, and the history."""
+        self.objective_terms_ = dict(solution.history)
         self.objective_history_ = self.objective_terms_.pop("total")
         self.n_iter_ = len(self.objective_history_)
-        if not best.converged:
+        if not solution.converged:
             reason = (
                 "an iteration changed the objective by at most "
                 f"tol={self.tol} of the samples' energy"
             )
-            warn_unfinished(self, self.n_iter_, reason, stacklevel=5)
-        samples = problem.samples if best.samples is None else best.samples
-        coefficients = self._keep_state(problem, samples, best.state)
-        return self._keep_labels(problem, coefficients, best.state)
-
-    def _keep_state(self, problem: Problem, samples: Array, state: State) -> Array:
-        """Line 9 up to K-means; returns V in the order of the problem's samples."""
-        self._projections = state.left.projection, state.right.projection
-        self._fitted = fitted_model(
-            samples, state, float(self.graph_weight), problem.settings
-        )
-        self._completion = problem.completion
-        self._energy_weight = float(self.energy_weight)
+            warn_unfinished(self, self.n_iter_, reason)
+        state = solution.state
         unit, centroids, lengths = adjust(state.coefficients, state.centroids)
         coefficients, centroids = unit[0, ...], centroids[0, ...]
-        self._lengths = lengths[0, ...]
-        self._scaling = problem.scale, problem.typical_norm
+        labels = self._labels(problem, coefficients, state)
+        samples = problem.samples if solution.samples is None else solution.samples
+        errors = reconstruction_errors(
+            samples, coefficients, centroids, problem.missing
+        )
         self.sample_shape_ = problem.shape
         images = from_stack(centroids, problem.shape)
         self.components_ = problem.typical_norm * images
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         self.coefficients_ = problem.as_given(coefficients)
-        errors = reconstruction_errors(
-            samples, coefficients, centroids, problem.missing
-        )
         self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
-        return coefficients
-
-    def _keep_labels(
-        self, problem: Problem, coefficients: Array, state: State
-    ) -> "TSNMF":
-        """The end of line 9, and what ``predict`` compares new samples with."""
-        graph = state.adjacency if self.assign_labels == "graph" else None
-        labels = read_labels(
-            to_numpy(coefficients),
-            graph,
-            problem.group,
-            self.n_clusters,
-            problem.labels_seed,
-        )
-        self._clusters = PlacedClusters(
-            self._fitted, self._lengths, labels, self.assign_labels
-        )
         xp = array_namespace(coefficients)
-        labels = xp.asarray(labels, device=device(coefficients))
-        self.labels_ = problem.as_given(labels)
+        placed = xp.asarray(labels, device=device(coefficients))
+        self.labels_ = problem.as_given(placed)
+        self.state_ = self._fitted_state(problem, samples, state, lengths, labels)
         return self
+
+    def _labels(
+        self, problem: Problem, coefficients: Array, state: State
+    ) -> np.ndarray:
+        """Assign labels in the order of the problem, and warn if clusters are empty."""
+        k, group = self.n_clusters, problem.group
+        adjacency = state.adjacency if self.assign_labels == "graph" else None
+        labels = assign_labels(
+            to_numpy(coefficients), adjacency, group, k, problem.labels_seed
+        )
+        n_found = 1 + int(labels.max())
+        if n_found < k:
+            warn(
+                f"TSNMF found {n_found} of n_clusters={k} clusters: only "
+                f"{group[-1] + 1} of the {len(group)} samples differ, or too many are "
+                "alike; lower n_clusters"
+            )
+        return labels
+
+    def _fitted_state(
+        self,
+        problem: Problem,
+        samples: Array,
+        state: State,
+        lengths: Array,
+        labels: np.ndarray,
+    ) -> FittedState:
+        """Return the state for predictions; samples and labels as in the problem."""
+        predictor = Predictor(
+            training_sides(samples, state),
+            state.coefficients[0, ...],
+            {name: float(weight) for name, weight in term_weights(self).items()},
+            problem.options.graph,
+            problem.options.n_neighbors,
+        )
+        return FittedState(
+            components=self.components_,
+            projections=(state.left.projection, state.right.projection),
+            predictor=predictor,
+            lengths=lengths[0, ...],
+            labels=labels,
+            assign_labels=self.assign_labels,
+            scale=problem.scale,
+            typical_norm=problem.typical_norm,
+            sample_shape=problem.shape,
+            completion=problem.completion,
+        )
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
         """``fit`` and then ``transform``."""

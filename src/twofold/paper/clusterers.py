@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from twofold.estimators.problem import draw_seeds
+from twofold.estimators.parameters import draw_seeds
 
 
 class CoefficientKMeans(ClusterMixin, BaseEstimator):

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from twofold.decomposition import GNMF, PCA2D, RMNMF, Flatten, RobustPCA, SemiNMF
-from twofold.estimators.problem import draw_seeds
+from twofold.estimators.parameters import draw_seeds
 from twofold.estimators.tsnmf import TSNMF
 from twofold.paper.clusterers import CoefficientKMeans, RBFSpectralClustering
 
@@ -204,6 +204,7 @@ def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
         "n_neighbors": 5,
         "assign_labels": "k-means",
         "tol": 1e-2,
+        "eigen_tol": 1e-6,
     }
     options = {**paper, **more}
     return TSNMF(n_clusters, random_state=seed, **options)

@@ -6,7 +6,7 @@ import numpy as np
 
 from twofold.app.report.pictures import data_uri, picture_of
 from twofold.core.arrays import to_numpy
-from twofold.estimators.samples import from_stack, to_stack
+from twofold.estimators.reading import from_stack, to_stack
 from twofold.estimators.tsnmf import TSNMF
 
 _BLOCK = 1024

@@ -30,7 +30,7 @@ def search_facts(search: AutoTSNMF) -> Facts:
         None where one number of clusters was given.
     """
     rows = _rows(search)
-    looks, fits = (_best(rows, stage) for stage in ("look", "fit"))
+    looks, fits = (_best(rows, stage) for stage in ("preview", "fit"))
     curve = search.cluster_numbers_
     numbers = curve and asdict(curve) | {"likely": list(curve.likely)}
     return {

@@ -78,6 +78,33 @@ class Graph:
         return self.degree * coefficients - self.product(coefficients)
 
 
+@dataclass(frozen=True)
+class Edges:
+    """Weighted edges from new samples to training samples.
+
+    Attributes
+    ----------
+    weights : array of shape (m, q)
+    neighbors : integer array of shape (m, q)
+        Indices of training samples.
+    """
+
+    weights: Array
+    neighbors: Array
+
+    def sums(self, rows: Array) -> Array:
+        """Return sum_l w_l rows_l over the neighbours l of every new sample: (m, k)."""
+        xp = array_namespace(rows)
+        taken = xp.take(rows, self.neighbors.reshape(-1), axis=0)
+        taken = taken.reshape(*self.neighbors.shape, rows.shape[1])
+        return xp.sum(self.weights[..., None] * taken, axis=1)
+
+    @property
+    def degree(self) -> Array:
+        """sum_l w_l of every new sample: (m, 1)."""
+        return array_namespace(self.weights).sum(self.weights, axis=1, keepdims=True)
+
+
 def is_listed(lists: Array, edges: Array) -> Array:
     """Tell for every edge i -> j whether j is in the list of i.
 

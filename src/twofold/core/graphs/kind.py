@@ -6,11 +6,8 @@ from typing import ClassVar
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.graphs.graph import Graph, is_listed_back
+from twofold.core.graphs.graph import Edges, Graph, is_listed_back
 from twofold.core.neighbors.exact import nearest
-
-Edges = tuple[Array, Array]
-"""Weights and neighbours of the edges of every query, both (batch, m, q)."""
 
 
 class GraphKind(ABC):
@@ -74,13 +71,13 @@ class GraphKind(ABC):
 
         Parameters
         ----------
-        features : array of shape (batch, n, d)
+        features : array of shape (n, d)
             Projected training samples.
-        queries : array of shape (batch, m, d)
+        queries : array of shape (m, d)
             Projected new samples.
         n_neighbors : int
             Number of edges of every new sample, at most n.
-        bandwidth : array that broadcasts with (batch, m, n_neighbors)
+        bandwidth : array of shape (1, 1)
             ``Graph.bandwidth`` of the training samples.
         """
 
@@ -110,6 +107,8 @@ class NearestNeighborKind(GraphKind):
         self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
     ) -> Edges:
         """Join every new sample to its nearest training samples."""
-        points, asked = self.points(features), self.points(queries)
-        squared, neighbors = nearest(points, n_neighbors, asked)
-        return self.affinities(squared, bandwidth), neighbors
+        points = self.points(features[None, ...])
+        query_points = self.points(queries[None, ...])
+        squared, neighbors = nearest(points, n_neighbors, query_points)
+        weights = self.affinities(squared, bandwidth)
+        return Edges(weights[0, ...], neighbors[0, ...])

@@ -1,8 +1,8 @@
 """Samples joined by their affinity in a linear subspace, whatever their distance."""
 
 from twofold.core.arrays import Array
-from twofold.core.graphs.graph import Graph
-from twofold.core.graphs.kind import Edges, GraphKind
+from twofold.core.graphs.graph import Edges, Graph
+from twofold.core.graphs.kind import GraphKind
 from twofold.core.graphs.self_expression import affinities
 
 
@@ -30,4 +30,7 @@ class Subspace(GraphKind):
         self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
     ) -> Edges:
         """Join every new sample to the training samples that express it best."""
-        return affinities(features, n_neighbors, queries)
+        weights, neighbors = affinities(
+            features[None, ...], n_neighbors, queries[None, ...]
+        )
+        return Edges(weights[0, ...], neighbors[0, ...])

@@ -3,8 +3,7 @@
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.graphs.graph import Graph, is_listed, is_listed_back
-from twofold.core.graphs.kind import Edges
+from twofold.core.graphs.graph import Edges, Graph, is_listed, is_listed_back
 from twofold.core.graphs.self_expression import affinities
 from twofold.core.graphs.subspace import Subspace
 from twofold.core.neighbors.exact import nearest as nearest_neighbors
@@ -39,8 +38,12 @@ class SubspaceKNN(Subspace):
         self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
     ) -> Edges:
         """Join new samples likewise, by their own nearest training samples."""
-        xp = array_namespace(features)
-        weights, neighbors = affinities(features, n_neighbors, queries)
-        lists = nearest_neighbors(features, n_neighbors, queries)[1]
-        near = is_listed(lists, neighbors)
-        return xp.where(near, weights, _FAR * weights), neighbors
+        edges = super().edges_to(features, queries, n_neighbors, bandwidth)
+        lists = nearest_neighbors(features[None, ...], n_neighbors, queries[None, ...])[
+            1
+        ][0, ...]
+        near = is_listed(lists, edges.neighbors)
+        weights = array_namespace(features).where(
+            near, edges.weights, _FAR * edges.weights
+        )
+        return Edges(weights, edges.neighbors)

@@ -1,20 +1,20 @@
-"""The samples as the solver holds them, and their missing entries as unknowns."""
+"""The samples of the solver, and the step of their missing entries."""
 
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array, take_runs
+from twofold.core.arrays import Array, take_batch
 from twofold.core.grams import Side, both_sides
 
 
 @dataclass(frozen=True)
 class Data:
-    """Samples that all runs share or, once entries were filled, those of each run.
+    """Samples that the batch shares, or filled samples for every entry of the batch.
 
     Attributes
     ----------
-    samples : array of shape ([runs,] n, c, h, w)
+    samples : array of shape ([batch,] n, c, h, w)
     sides : (left, right)
         The sides of these samples.
     missing : boolean array of shape (n, c, h, w) or None
@@ -30,18 +30,18 @@ class Data:
         projections: tuple[Array, Array],
         energy_weight: Array,
     ) -> "Data":
-        """With each run's missing entries after a step of ``fill``."""
+        """Return the data after one step of the missing entries, see ``fill``."""
         if self.missing is None:
             return self
         samples = fill(self.samples, self.missing, factors, projections, energy_weight)
         r = tuple(projection.shape[-1] for projection in projections)
         return Data(samples, both_sides(samples, r), self.missing)
 
-    def of_runs(self, runs: Array) -> "Data":
-        """What the given runs have of it."""
+    def take(self, entries: Array) -> "Data":
+        """Return the data of the given entries of the batch."""
         if self.missing is None:
             return self
-        samples, *sides = take_runs((self.samples, *self.sides), runs)
+        samples, *sides = take_batch((self.samples, *self.sides), entries)
         return Data(samples, tuple(sides), self.missing)
 
 
@@ -52,44 +52,44 @@ def fill(
     projections: tuple[Array, Array],
     energy_weight: Array,
 ) -> Array:
-    """One step of the missing entries towards what the model makes of the samples.
+    """Take one gradient step in the missing entries of the samples.
 
-    As a function of the samples, and but for what does not depend on them, Eq. (obj) is
+    As a function of the samples, and up to a constant, Eq. (obj) is
 
         F(X) = ||(X - VU) P||^2 + lambda_1 ||X (I - P P')||^2
              + ||Q' (X - VU)||^2 + lambda_1 ||(I - Q Q') X||^2,
 
-    the energy that P and Q lose instead of minus that which they keep: for complete
-    samples the two differ by a constant. Half of its gradient is
+    with the energy that P and Q lose in place of minus the energy that they keep: for
+    complete samples the two differ by a constant. Half of the gradient is
 
         2 lambda_1 X + (1 - lambda_1) (X P P' + Q Q' X) - V (U P P' + Q Q' U),
 
-    and that changes by no more than 2 max(1, lambda_1) times a change of X. A step
-    against it by the inverse of that, on the missing entries alone, never raises F.
-    With lambda_1 = 1 it leads to the minimum at once, where every missing entry is
-    what the two sides reconstruct there, V (U P P' + Q Q' U) / 2.
+    with Lipschitz constant 2 max(1, lambda_1). A gradient step of the inverse length,
+    on the missing entries alone, therefore never raises F. With lambda_1 = 1 the step
+    leads to the minimum at once: every missing entry becomes the mean of the
+    reconstructions by both sides, V (U P P' + Q Q' U) / 2.
 
     Parameters
     ----------
-    samples : array of shape ([runs,] n, c, h, w)
-        X, filled before.
+    samples : array of shape ([batch,] n, c, h, w)
+        X, with the missing entries as filled before.
     missing : boolean array of shape (n, c, h, w)
-    factors : arrays of shape (runs, n, k) and (runs, k, c, h, w)
+    factors : arrays of shape (batch, n, k) and (batch, k, c, h, w)
         V and U.
-    projections : arrays of shape (runs, h, r) and (runs, w, r)
+    projections : arrays of shape (batch, h, r) and (batch, w, r)
         Q and P.
-    energy_weight : array of shape (runs, 1, 1)
+    energy_weight : array of shape (batch, 1, 1)
         lambda_1.
 
     Returns
     -------
-    array of shape (runs, n, c, h, w)
+    array of shape (batch, n, c, h, w)
     """
     xp = array_namespace(samples)
     coefficients, centroids = factors
-    runs, k, *shape = centroids.shape
-    basis = _both_projected(centroids, projections).reshape(runs, k, -1)
-    model = (coefficients @ basis).reshape(runs, -1, *shape)
+    batch, k, *shape = centroids.shape
+    basis = _both_projected(centroids, projections).reshape(batch, k, -1)
+    model = (coefficients @ basis).reshape(batch, -1, *shape)
     weight = energy_weight[..., None, None]
     if xp.all(weight == 1):
         return xp.where(missing, model / 2, samples)
@@ -100,7 +100,7 @@ def fill(
 
 
 def _both_projected(samples: Array, projections: tuple[Array, Array]) -> Array:
-    """X P P' + Q Q' X of samples or centroids ([runs,] n, c, h, w)."""
+    """X P P' + Q Q' X of samples or centroids ([batch,] n, c, h, w)."""
     transpose = array_namespace(samples).matrix_transpose
     left, right = (projection[:, None, None, ...] for projection in projections)
     return samples @ right @ transpose(right) + left @ (transpose(left) @ samples)

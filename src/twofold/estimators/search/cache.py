@@ -1,4 +1,4 @@
-"""Looks kept in a folder, so that a search that was stopped goes on where it was."""
+"""Previews kept in a folder, so that a search that was stopped can go on."""
 
 import hashlib
 from pathlib import Path
@@ -14,20 +14,20 @@ from twofold.estimators.problem import Problem
 from twofold.io.staging import staged_file
 
 Parts = tuple[csr_array, np.ndarray, float]
-"""The weights, the labels and the chance of a look."""
+"""Adjacency, labels and chance of a preview."""
 
 
 _FORMAT = 1
-"""To be raised when looks of the same samples become others."""
+"""Version of the files, raised when previews of the same samples change."""
 
 
-class LookFiles:
-    """One file for each look, named by all that it depends on.
+class PreviewCache:
+    """A folder with one file for each preview, named by all that it depends on.
 
     Parameters
     ----------
     folder : str or Path
-        Made where it is not there.
+        Created if it does not exist.
     problem : Problem
     """
 
@@ -40,18 +40,18 @@ class LookFiles:
             twofold.__version__,
             problem.samples.shape,
             str(problem.samples.dtype),
-            problem.settings.neighbors,
+            problem.options.neighbors,
             problem.seeds[0],
         )
         digest.update(repr(facts).encode())
         self._digest = digest
 
-    def read(self, setting: Any, k: int) -> Parts | None:
-        """What is known of a look; None where that is nothing, or the file is damaged.
+    def read(self, candidate: Any, k: int) -> Parts | None:
+        """Read a preview; None if there is no file, or the file is damaged.
 
         Arrays are read as numbers, and nothing is unpickled.
         """
-        path = self._path(setting, k)
+        path = self._path(candidate, k)
         if not path.is_file():
             return None
         try:
@@ -59,36 +59,36 @@ class LookFiles:
                 arrays = {name: file[name] for name in file.files}
             labels, chance = arrays["labels"], float(arrays["chance"])
             rows = arrays["data"], arrays["indices"], arrays["indptr"]
-            weights = csr_array(rows, shape=(len(labels), len(labels)))
-            weights.check_format()
+            adjacency = csr_array(rows, shape=(len(labels), len(labels)))
+            adjacency.check_format()
             of_clusters = np.unique(labels).tolist() == list(range(labels.max() + 1))
-            finite = np.isfinite(chance) and np.isfinite(weights.data).all()
+            finite = np.isfinite(chance) and np.isfinite(adjacency.data).all()
             if not (of_clusters and finite and labels.dtype.kind == "i"):
                 return None
-            return weights, labels, chance
+            return adjacency, labels, chance
         except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
             return None
 
     def write(
         self,
-        setting: Any,
+        candidate: Any,
         k: int,
-        weights: csr_array,
+        adjacency: csr_array,
         labels: np.ndarray,
         chance: float,
     ) -> None:
-        """Keep a look."""
-        with staged_file(self._path(setting, k)) as partial:
+        """Write a preview."""
+        with staged_file(self._path(candidate, k)) as partial:
             np.savez(
                 partial,
-                data=weights.data,
-                indices=weights.indices,
-                indptr=weights.indptr,
+                data=adjacency.data,
+                indices=adjacency.indices,
+                indptr=adjacency.indptr,
                 labels=labels,
                 chance=chance,
             )
 
-    def _path(self, setting: Any, k: int) -> Path:
+    def _path(self, candidate: Any, k: int) -> Path:
         digest = self._digest.copy()
-        digest.update(repr((setting, k)).encode())
-        return self.folder / f"look-{digest.hexdigest()[:32]}.npz"
+        digest.update(repr((candidate, k)).encode())
+        return self.folder / f"preview-{digest.hexdigest()[:32]}.npz"

@@ -1,4 +1,4 @@
-"""A first look at settings of TSNMF: their graphs before any iteration."""
+"""Candidates of a search, and previews of them: their graphs before any iteration."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,28 +15,30 @@ from twofold.core.modularity import modularity
 from twofold.core.null_model import chance_modularity, graph_clusters
 from twofold.core.start import (
     first_adjacency,
-    first_views,
-    holds_together,
+    first_projections,
+    is_well_connected,
     joint_adjacency,
 )
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
+from twofold.core.terms import TERMS
 from twofold.estimators.problem import Problem
-from twofold.estimators.search.cache import LookFiles
+from twofold.estimators.search.cache import PreviewCache
 
-MOST_SAMPLES = 4000
-"""That are looked at; of more a random part."""
+MAX_SAMPLES = 4000
+"""Maximum number of samples in a preview; of more a random subset is drawn."""
 
-_HOPELESS = 0.5
-"""Of the best score: what an energy weight must reach to be looked at further."""
+_POOR = 0.5
+"""Fraction of the best score below which an energy weight is not tried further."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Parameters of TSNMF that are chosen.
+class Candidate:
+    """Parameters of TSNMF that a search chooses.
 
     Attributes
     ----------
-    graph : {"shared", "self", "heat", "binary", "cosine"}
+    graph : str
+        Name of a kind of graph.
     n_neighbors : int
     n_directions : int
     energy_weight : float
@@ -52,229 +54,245 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Look:
-    """The graphs of a setting under the directions of a single cluster.
+class Preview:
+    """The graphs of a candidate under the directions of a single cluster.
 
     Attributes
     ----------
-    setting : Setting
+    candidate : Candidate
     k : int
         Number of clusters.
-    weights : csr_array of shape (n, n)
+    adjacency : csr_array of shape (n, n)
         W_P + W_Q.
     labels : int array of shape (n,)
-        The clusters of this graph.
+        Clusters of this graph.
     chance : float
-        The modularity of clusters in a graph like it that has none.
+        Modularity of the clusters of a rewired graph, which has no clusters.
     seconds : float
-        That it took.
+        Time that the preview took.
     """
 
-    setting: Setting
+    candidate: Candidate
     k: int
-    weights: csr_array
+    adjacency: csr_array
     labels: np.ndarray
     chance: float
     seconds: float
 
     def excess(self, labels: np.ndarray) -> float:
-        """How much more labels stand out in these graphs than by chance."""
+        """Return the excess modularity of labels: their modularity less chance."""
         return self.modularity(labels) - self.chance
 
-    def modularity(self, labels: np.ndarray, times: np.ndarray | None = None) -> float:
-        """Of labels in these graphs; with ``times`` (n,) of so many of each sample."""
-        weights = self.weights
-        if times is not None:
-            both = np.repeat(times, np.diff(weights.indptr)) * times[weights.indices]
-            rows = both * weights.data, weights.indices, weights.indptr
-            weights = csr_array(rows, shape=weights.shape)
-        return modularity(weights, labels)
+    def modularity(self, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
+        """Return the modularity of labels in this graph.
+
+        ``counts`` (n,) are the multiplicities of the samples in a bootstrap sample.
+        """
+        adjacency = self.adjacency
+        if counts is not None:
+            edges_each = np.diff(adjacency.indptr)
+            factors = np.repeat(counts, edges_each) * counts[adjacency.indices]
+            rows = factors * adjacency.data, adjacency.indices, adjacency.indptr
+            adjacency = csr_array(rows, shape=adjacency.shape)
+        return modularity(adjacency, labels)
 
 
-def visibility(labels: np.ndarray, looks: Iterable[Look]) -> dict[str, float]:
-    """How much labels stand out in the two graphs of each kind where they do so most.
+def excess_by_kind(labels: np.ndarray, previews: Iterable[Preview]) -> dict[str, float]:
+    """Return the excess modularity of labels in the graphs of every kind.
 
-    Clusters that one kind of graph alone can see are likely made by it: of degenerate
-    directions, or of lights in place of faces. What is there shows in nearness as well
-    as in shares, and not with one setting alone.
+    It is the mean over the two graphs of a kind in which the labels have most excess.
+    Clusters that exist in one kind of graph alone are likely artefacts of that kind:
+    degenerate directions, or lighting in place of faces. Real clusters show in nearness
+    as well as in subspace affinities, and not for one candidate alone.
     """
-    found: dict[str, list[float]] = {}
-    for look in looks:
-        found.setdefault(look.setting.graph, []).append(look.excess(labels))
-    return {kind: float(np.mean(sorted(each)[-2:])) for kind, each in found.items()}
+    values: dict[str, list[float]] = {}
+    for preview in previews:
+        kind = preview.candidate.graph
+        values.setdefault(kind, []).append(preview.excess(labels))
+    return {kind: float(np.mean(sorted(each)[-2:])) for kind, each in values.items()}
 
 
-def mean_visibility(seen: dict[str, float]) -> float:
-    """Over the kinds of graphs: the score of labels."""
-    return float(np.mean(list(seen.values())))
+def mean_excess(by_kind: dict[str, float]) -> float:
+    """Return the score of labels: the mean of the excess over the kinds of graphs."""
+    return float(np.mean(list(by_kind.values())))
 
 
-def score(labels: np.ndarray, looks: Iterable[Look]) -> float:
-    """The mean visibility of labels."""
-    return mean_visibility(visibility(labels, looks))
+def score(labels: np.ndarray, previews: Iterable[Preview]) -> float:
+    """Return the score of labels in the graphs of previews."""
+    return mean_excess(excess_by_kind(labels, previews))
 
 
-def part_of(best: float, part: float) -> float:
-    """So much of the best, below it even where that is negative."""
-    return best - (1 - part) * abs(best)
+def fraction_of(best: float, fraction: float) -> float:
+    """Return a value below the best by a fraction of it, also if it is negative."""
+    return best - (1 - fraction) * abs(best)
 
 
-def by_score(looks: Sequence[Look]) -> list[Look]:
-    """The looks in the order of their labels' scores, the best first.
+def by_score(previews: Sequence[Preview]) -> list[Preview]:
+    """Sort previews by the scores of their labels, the best first.
 
-    Those of the same labels keep their order: rounding must not choose between them.
+    Scores are rounded, so that previews with the same labels keep their order.
     """
-    return sorted(looks, key=lambda look: -round(score(look.labels, looks), 9))
+    return sorted(
+        previews, key=lambda preview: -round(score(preview.labels, previews), 9)
+    )
 
 
-class Observer:
-    """Looks at settings, one after another.
+class CandidateProber:
+    """Makes previews of candidates, each of them once.
 
     Parameters
     ----------
     problem : Problem
-    files : LookFiles or None
-        Where looks are kept and found again.
+    cache : PreviewCache or None
+        Files of previews.
     deadline : float
-        Of ``time.monotonic()``, after which there are no more looks but the first.
-    tell : callable
-        Called with "looking" and a line on each new look.
+        Value of ``time.monotonic()`` after which only the first preview is made.
+    progress : callable
+        Called with "candidate" and a line of text for every new preview.
 
     Attributes
     ----------
-    some : int array
-        The numbers of the samples that are looked at, in the order of the problem.
-    late : bool
-        Whether a look was left out for lack of time.
+    subset : int array
+        Indices of the samples of the previews, in the order of the problem.
+    out_of_time : bool
+        Whether a preview was left out for lack of time.
     """
 
     def __init__(
         self,
         problem: Problem,
-        files: LookFiles | None,
+        cache: PreviewCache | None,
         deadline: float,
-        tell: Callable[[str, str], None],
+        progress: Callable[[str, str], None],
     ) -> None:
         n, self.seed = problem.samples.shape[0], problem.seeds[0]
-        self.some = np.arange(n)
-        if n > MOST_SAMPLES:
+        self.subset = np.arange(n)
+        if n > MAX_SAMPLES:
             random = np.random.RandomState(self.seed)
-            self.some = np.sort(random.choice(n, MOST_SAMPLES, replace=False))
+            self.subset = np.sort(random.choice(n, MAX_SAMPLES, replace=False))
         self.problem = problem
-        self.samples: Array = take(problem.samples, self.some)
+        self.samples: Array = take(problem.samples, self.subset)
         self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
-        self.files = files
+        self.cache = cache
         self.deadline = deadline
-        self.tell = tell
-        self.late = False
-        self._seen: dict[tuple[Setting, int], Look | None] = {}
-        self._weights: dict[Setting, csr_array] = {}
+        self.progress = progress
+        self.out_of_time = False
+        self._previews: dict[tuple[Candidate, int], Preview | None] = {}
+        self._adjacency: dict[Candidate, csr_array] = {}
 
     def is_late(self) -> bool:
-        """Whether nothing new is to be begun; remembered in ``late``."""
-        self.late = self.late or time.monotonic() > self.deadline
-        return self.late
+        """Tell whether the deadline is over, and remember it in ``out_of_time``."""
+        self.out_of_time = self.out_of_time or time.monotonic() > self.deadline
+        return self.out_of_time
 
     def labels_of(self, model: Any) -> np.ndarray:
-        """The labels that a fitted model gave to the samples that are looked at."""
-        return to_numpy(model.labels_)[self.problem.order][self.some]
+        """Return the labels of a fitted model for the samples of the previews."""
+        return to_numpy(model.labels_)[self.problem.order][self.subset]
 
     @property
     def n_distinct(self) -> int:
-        """How many different samples the problem has."""
+        """Number of distinct samples of the problem."""
         return int(self.problem.group[-1]) + 1
 
     @property
-    def seen(self) -> list[Look]:
-        """All looks so far."""
-        return [look for look in self._seen.values() if look is not None]
+    def previews(self) -> list[Preview]:
+        """All previews so far."""
+        return [preview for preview in self._previews.values() if preview is not None]
 
-    def look(self, setting: Setting, k: int) -> Look | None:
-        """One look; None where its graphs fall apart, or there are too few samples."""
-        key = setting, k
-        if key not in self._seen:
-            self._seen[key] = self._new_look(setting, k)
-        return self._seen[key]
+    def preview(self, candidate: Candidate, k: int) -> Preview | None:
+        """Return the preview of a candidate with k clusters.
 
-    def _new_look(self, setting: Setting, k: int) -> Look | None:
-        if k > len(self.some):
+        None if its graph has more than k components, or there are too few samples.
+        """
+        key = candidate, k
+        if key not in self._previews:
+            self._previews[key] = self._new_preview(candidate, k)
+        return self._previews[key]
+
+    def _new_preview(self, candidate: Candidate, k: int) -> Preview | None:
+        if k > len(self.subset):
             return None
         begin = time.perf_counter()
-        parts = self.files and self.files.read(setting, k)
-        parts = parts or self._graph_and_clusters(setting, k)
+        parts = self.cache and self.cache.read(candidate, k)
+        parts = parts or self._graph_and_clusters(candidate, k)
         if parts is None:
             return None
-        look = Look(setting, k, *parts, time.perf_counter() - begin)
-        excess = look.excess(look.labels)
-        self.tell("looking", f"{setting}, {k} clusters: {excess:.4f} beyond chance")
-        return look
+        preview = Preview(candidate, k, *parts, time.perf_counter() - begin)
+        excess = preview.excess(preview.labels)
+        facts = f"{candidate}, {k} clusters: {excess:.4f} beyond chance"
+        self.progress("candidate", facts)
+        return preview
 
     def _graph_and_clusters(
-        self, setting: Setting, k: int
+        self, candidate: Candidate, k: int
     ) -> tuple[csr_array, np.ndarray, float] | None:
-        """What is costly to know: the weights, the labels and the chance of a look."""
+        """Compute the costly parts of a preview: adjacency, labels and chance."""
         _, _, height, width = self.samples.shape
-        r = setting.n_directions
-        settings = replace(
-            self.problem.settings,
+        r = candidate.n_directions
+        options = replace(
+            self.problem.options,
             n_directions=(min(r, height), min(r, width)),
-            n_neighbors=setting.n_neighbors,
-            graph=setting.graph,
+            n_neighbors=candidate.n_neighbors,
+            graph=candidate.graph,
         )
-        weights = self._first_weights(setting, settings, k)
-        if weights is None:
+        adjacency = self._first_adjacency(candidate, options, k)
+        if adjacency is None:
             return None
-        labels = graph_clusters(weights, k, self.seed)
-        parts = weights, labels, chance_modularity(weights, k, self.seed)
-        if self.files is not None:
-            self.files.write(setting, k, *parts)
+        labels = graph_clusters(adjacency, k, self.seed)
+        parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
+        if self.cache is not None:
+            self.cache.write(candidate, k, *parts)
         return parts
 
-    def _first_weights(
-        self, setting: Setting, settings: Settings, k: int
+    def _first_adjacency(
+        self, candidate: Candidate, options: SolverOptions, k: int
     ) -> csr_array | None:
-        """``first_adjacency``, which is seldom another for another number."""
-        known = self._weights.get(setting)
-        if known is not None and holds_together(known, k):
+        """``first_adjacency``; it rarely depends on the number of clusters."""
+        known = self._adjacency.get(candidate)
+        if known is not None and is_well_connected(known, k):
             return known
-        samples, sides = self._compact(settings.n_directions)
-        views = first_views(samples, sides, settings, setting.energy_weight)
-        self._weights[setting] = joint_adjacency(views, setting.n_neighbors, settings)
-        return first_adjacency(views, k, settings)
+        samples, sides = self._compact(options.n_directions)
+        weights = {term.parameter: 1.0 for term in TERMS}
+        weights["energy_weight"] = candidate.energy_weight
+        projected = first_projections(samples, sides, options, weights)
+        self._adjacency[candidate] = joint_adjacency(
+            projected, candidate.n_neighbors, options
+        )
+        return first_adjacency(projected, k, options)
 
     def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:
-        """The samples as short as they can be, and their sides."""
+        """Return the samples in compact form, and their sides."""
         if n_directions not in self._sides:
             samples, sides, _ = compact_sides(self.samples, n_directions)
             self._sides[n_directions] = samples, sides
         return self._sides[n_directions]
 
-    def look_at_all(self, settings: Iterable[Setting], k: int) -> list[Look]:
-        """Looks at settings while there is time, fewer directions first.
+    def preview_all(self, candidates: Iterable[Candidate], k: int) -> list[Preview]:
+        """Make previews of candidates until the deadline, fewer directions first.
 
-        Energy weights whose looks have all scored less than half of the best are not
-        looked at again with more directions.
+        An energy weight whose previews all score less than half of the best is not
+        tried with more directions.
         """
-        looks: list[Look] = []
-        hopeless: set[float] = set()
-        ordered = sorted(settings, key=lambda setting: setting.n_directions)
-        for _, group in groupby(ordered, key=lambda setting: setting.n_directions):
-            for setting in group:
-                if looks and self.is_late():
-                    return looks
-                if setting.energy_weight not in hopeless:
-                    look = self.look(setting, k)
-                    looks += [] if look is None else [look]
-            hopeless = _hopeless(looks)
-        return looks
+        previews: list[Preview] = []
+        poor: set[float] = set()
+        ordered = sorted(candidates, key=lambda candidate: candidate.n_directions)
+        for _, group in groupby(ordered, key=lambda candidate: candidate.n_directions):
+            for candidate in group:
+                if previews and self.is_late():
+                    return previews
+                if candidate.energy_weight not in poor:
+                    preview = self.preview(candidate, k)
+                    previews += [] if preview is None else [preview]
+            poor = _poor_weights(previews)
+        return previews
 
 
-def _hopeless(looks: list[Look]) -> set[float]:
-    """The energy weights of looks that are all far from the best."""
+def _poor_weights(previews: list[Preview]) -> set[float]:
+    """Return the energy weights whose previews all score far below the best."""
     best: dict[float, float] = {}
-    for look in looks:
-        weight = look.setting.energy_weight
-        reached = score(look.labels, looks)
+    for preview in previews:
+        weight = preview.candidate.energy_weight
+        reached = score(preview.labels, previews)
         best[weight] = max(best.get(weight, -np.inf), reached)
-    enough = part_of(max(best.values(), default=0.0), _HOPELESS)
-    return {weight for weight, reached in best.items() if reached < enough}
+    required = fraction_of(max(best.values(), default=0.0), _POOR)
+    return {weight for weight, reached in best.items() if reached < required}

@@ -1,4 +1,4 @@
-"""How many clusters there are, from looks at several numbers of them."""
+"""The number of clusters, chosen from previews with several numbers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,49 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from twofold.estimators.problem import check_enough
-from twofold.estimators.samples import is_count
+from twofold.estimators.parameters import check_enough
+from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
-    Look,
-    Observer,
-    Setting,
+    Candidate,
+    CandidateProber,
+    Preview,
     by_score,
-    part_of,
+    fraction_of,
 )
 
-_LARGEST, _FEWEST_EACH, _RATIO = 60, 4, 1.15
-"""Numbers tried where none is given: up to which, with how many samples in a cluster
-at least on average, and how much more one is than the other.
+_MAX_CLUSTERS, _MIN_CLUSTER_SIZE, _RATIO = 60, 4, 1.15
+"""Numbers to try by default: the largest number, the smallest mean size of a cluster,
+and the ratio of consecutive numbers.
 """
 
 _AS_GOOD = 0.99
-"""Of the best score: the smallest number that reaches it is taken."""
+"""Fraction of the best score: the smallest number that reaches it is chosen."""
 
-_TRIALS = (0.25, 0.75)
-"""How far along the numbers all settings are looked at."""
+_PROBED = (0.25, 0.75)
+"""Positions among the numbers at which all candidates are previewed."""
 
-_RESAMPLES = 50
+_N_BOOTSTRAPS = 50
 
-Seen = tuple[np.ndarray, list[Look]]
-"""Labels, and the looks in which they are seen."""
+Scored = tuple[np.ndarray, list[Preview]]
+"""Labels, and the previews in whose graphs they are scored."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The score of each number of clusters, and what follows from it.
+    """The score of every number of clusters, and the choice among them.
 
     Attributes
     ----------
     numbers : list of int
+        Numbers that were tried, ascending.
     scores : list of float
-        The modularity of the best labels for each number, in the mean over the kinds
-        of graphs.
+        Modularity of the best labels for each number, averaged over the kinds of graph.
     chosen : int
-        The smallest number whose score is within a hundredth of the best.
+        Smallest number whose score is within a hundredth of the best score.
     confidence : float
-        The part of resamples of the samples, drawn with replacement, that choose it.
+        Fraction of bootstrap samples that choose the same number.
     likely : (int, int)
-        From what they choose to the number of their best score, in nine of ten of them.
+        Range of likely numbers: from the 5% quantile of the numbers that the bootstrap
+        samples choose to the 95% quantile of the numbers at which their scores peak.
     """
 
     numbers: list[int]
@@ -63,80 +64,88 @@ class Curve:
         return len(self.numbers) > 1 and self.chosen == self.numbers[-1]
 
 
-def read_cluster_numbers(wanted: Any, n: int) -> list[int]:
-    """The numbers to try: one, those of a sequence, or with None a few of many."""
-    if wanted is None:
-        largest = max(2, min(_LARGEST, n // _FEWEST_EACH))
+def read_cluster_numbers(n_clusters: Any, n: int) -> list[int]:
+    """Return the numbers to try; None stands for a geometric sequence."""
+    if n_clusters is None:
+        largest = max(2, min(_MAX_CLUSTERS, n // _MIN_CLUSTER_SIZE))
         count = 1 + int(np.log(largest / 2) / np.log(_RATIO))
         spread = np.geomspace(2, largest, max(count, 1)).round().astype(int)
         return sorted({min(int(k), n) for k in spread})
-    numbers = [wanted] if is_count(wanted) else _listed(wanted)
+    numbers = [n_clusters] if is_count(n_clusters) else _as_list(n_clusters)
     if not numbers or not all(is_count(k) for k in numbers):
         raise ValueError(
             "n_clusters must be a positive integer, a range or sequence of them, or "
-            f"None, got {wanted!r}"
+            f"None, got {n_clusters!r}"
         )
     check_enough("n_clusters", max(numbers), n)
     return sorted({int(k) for k in numbers})
 
 
-def _listed(wanted: Any) -> list[Any]:
-    return list(wanted) if isinstance(wanted, Iterable) else []
+def _as_list(numbers: Any) -> list[Any]:
+    return list(numbers) if isinstance(numbers, Iterable) else []
 
 
-def look_for_number(
-    observer: Observer, settings: list[Setting], numbers: list[int], *, refine: bool
+def choose_number(
+    prober: CandidateProber,
+    candidates: list[Candidate],
+    numbers: list[int],
+    *,
+    refine: bool,
 ) -> Curve | None:
-    """The curve over numbers, and with ``refine`` over all around the best of them.
+    """Return the curve over numbers, with ``refine`` over all numbers around the best.
 
-    All settings are looked at for a small and a large number, and those that are then
-    the best of their kind of graph for all others. None where no graph held together.
+    All candidates are previewed at a small and at a large number. Only the best
+    candidate of every kind of graph is previewed at the other numbers. None if no graph
+    is connected well enough.
     """
-    few: list[Setting] = []
-    found: dict[int, list[Look]] = {}
-    for part in _TRIALS:
-        k = numbers[int(part * (len(numbers) - 1))]
-        found[k] = _in_time(observer, settings, k, found)
-        ranked = by_score(found[k])
-        best = {look.setting.graph: look.setting for look in reversed(ranked)}
-        few += [setting for setting in best.values() if setting not in few]
-    found |= {k: _in_time(observer, few, k, found) for k in numbers}
-    if not any(found.values()):
+    best_candidates: list[Candidate] = []
+    previews: dict[int, list[Preview]] = {}
+    for position in _PROBED:
+        k = numbers[int(position * (len(numbers) - 1))]
+        previews[k] = _in_time(prober, candidates, k, previews)
+        ranked = by_score(previews[k])
+        best = {each.candidate.graph: each.candidate for each in reversed(ranked)}
+        best_candidates += [c for c in best.values() if c not in best_candidates]
+    previews |= {k: _in_time(prober, best_candidates, k, previews) for k in numbers}
+    if not any(previews.values()):
         return None
     if refine:
-        around = _between(numbers, _chosen(_scores(_best_labels(found))))
-        found |= {k: _in_time(observer, few, k, found) for k in around}
-    return curve_of(found, observer.seed)
+        around = _between(numbers, _choice(_scores(_best_labels(previews))))
+        previews |= {k: _in_time(prober, best_candidates, k, previews) for k in around}
+    return curve_of(previews, prober.seed)
 
 
 def _in_time(
-    observer: Observer, settings: list[Setting], k: int, found: dict[int, list[Look]]
-) -> list[Look]:
-    """Looks at a number, or those that there are when time is over."""
-    if any(found.values()) and observer.is_late():
-        return found.get(k, [])
-    return observer.look_at_all(settings, k)
+    prober: CandidateProber,
+    candidates: list[Candidate],
+    k: int,
+    previews: dict[int, list[Preview]],
+) -> list[Preview]:
+    """Make previews at a number; after the deadline return the known ones."""
+    if any(previews.values()) and prober.is_late():
+        return previews.get(k, [])
+    return prober.preview_all(candidates, k)
 
 
 def _between(numbers: list[int], chosen: int) -> range:
-    """The numbers from the one tried before the chosen to the one tried after it."""
+    """Return all numbers between the neighbours of the chosen one, inclusive."""
     at = numbers.index(chosen)
     return range(numbers[max(at - 1, 0)], 1 + numbers[min(at + 1, len(numbers) - 1)])
 
 
-def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
-    """The curve of looks by their number of clusters."""
-    best = _best_labels(found)
+def curve_of(previews: dict[int, list[Preview]], seed: int) -> Curve:
+    """Return the curve of previews, given by number of clusters."""
+    best = _best_labels(previews)
     scores = _scores(best)
-    chosen = _chosen(scores)
+    chosen = _choice(scores)
     random = np.random.RandomState(seed)
     n = len(best[chosen][0])
     choices, peaks = [], []
-    for _ in range(_RESAMPLES if len(best) > 1 else 1):
-        times = np.bincount(random.randint(n, size=n), minlength=n)
-        again = _scores(best, times)
-        choices.append(_chosen(again))
-        peaks.append(max(again, key=lambda k: again[k]))
+    for _ in range(_N_BOOTSTRAPS if len(best) > 1 else 1):
+        counts = np.bincount(random.randint(n, size=n), minlength=n)
+        resampled = _scores(best, counts)
+        choices.append(_choice(resampled))
+        peaks.append(max(resampled, key=lambda k: resampled[k]))
     return Curve(
         numbers=list(scores),
         scores=list(scores.values()),
@@ -146,44 +155,49 @@ def curve_of(found: dict[int, list[Look]], seed: int) -> Curve:
     )
 
 
-def _best_labels(found: dict[int, list[Look]]) -> dict[int, Seen]:
-    """``_best_seen`` for each number at which all kinds of graphs were looked at.
+def _best_labels(previews: dict[int, list[Preview]]) -> dict[int, Scored]:
+    """Return the best labels of every number that was previewed in all kinds of graph.
 
-    Where one is lacking, the mean over the kinds is of another sort.
+    Without one of the kinds, the mean over the kinds is not comparable.
     """
-    kinds = {k: {look.setting.graph for look in looks} for k, looks in found.items()}
+    kinds = {k: {p.candidate.graph for p in each} for k, each in previews.items()}
     most = max(map(len, kinds.values()))
-    return {k: _best_seen(found[k]) for k in sorted(found) if len(kinds[k]) == most}
+    complete = [k for k in sorted(previews) if len(kinds[k]) == most]
+    return {k: _best_of(previews[k]) for k in complete}
 
 
-def _scores(best: dict[int, Seen], times: np.ndarray | None = None) -> dict[int, float]:
-    return {k: _mean_modularity(*seen, times) for k, seen in best.items()}
+def _scores(
+    best: dict[int, Scored], counts: np.ndarray | None = None
+) -> dict[int, float]:
+    return {k: _mean_modularity(*scored, counts) for k, scored in best.items()}
 
 
-def _quantile(numbers: list[int], part: float) -> int:
-    return int(np.quantile(numbers, part, method="nearest"))
+def _quantile(numbers: list[int], fraction: float) -> int:
+    return int(np.quantile(numbers, fraction, method="nearest"))
 
 
-def _chosen(scores: dict[int, float]) -> int:
-    enough = part_of(max(scores.values()), _AS_GOOD)
-    return min(k for k, reached in scores.items() if reached >= enough)
+def _choice(scores: dict[int, float]) -> int:
+    required = fraction_of(max(scores.values()), _AS_GOOD)
+    return min(k for k, reached in scores.items() if reached >= required)
 
 
-def _best_seen(looks: list[Look]) -> Seen:
-    """The best labels, and of each kind the look in which they stand out most."""
-    labels = by_score(looks)[0].labels
-    kinds: dict[str, Look] = {}
-    for look in sorted(looks, key=lambda look: look.excess(labels)):
-        kinds[look.setting.graph] = look
+def _best_of(previews: list[Preview]) -> Scored:
+    """Return the best labels, and of every kind the preview with most excess."""
+    labels = by_score(previews)[0].labels
+    kinds: dict[str, Preview] = {}
+    for preview in sorted(previews, key=lambda preview: preview.excess(labels)):
+        kinds[preview.candidate.graph] = preview
     return labels, list(kinds.values())
 
 
 def _mean_modularity(
-    labels: np.ndarray, looks: list[Look], times: np.ndarray | None = None
+    labels: np.ndarray, previews: list[Preview], counts: np.ndarray | None = None
 ) -> float:
-    """Of labels in the graphs of looks, each sample being there so many times.
+    """Return the mean modularity of labels in the graphs of previews.
 
-    Chance is left in it: it rises with the number almost as what is there does, and
-    would hide it. Modularity by itself falls when clusters are split.
+    Chance is not subtracted: it rises with the number of clusters almost as fast as the
+    modularity of real clusters, and would hide them. Modularity itself falls when
+    clusters are split. ``counts`` are the multiplicities of a bootstrap sample.
     """
-    return float(np.mean([look.modularity(labels, times) for look in looks]))
+    values = [preview.modularity(labels, counts) for preview in previews]
+    return float(np.mean(values))

@@ -1,4 +1,4 @@
-"""The settings of TSNMF that are searched, and the fits of the best of them."""
+"""The grid of candidates, the fits of the best one, and the table of a search."""
 
 import math
 import time
@@ -10,15 +10,16 @@ from typing import Any
 from sklearn.base import clone
 
 from twofold.core.graphs import KINDS, default_kind, graph_kind
-from twofold.estimators.problem import Problem, check_weights
-from twofold.estimators.samples import is_count
+from twofold.estimators.parameters import check_weights, term_weights
+from twofold.estimators.problem import Problem
+from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
-    Look,
-    Observer,
-    Setting,
+    Candidate,
+    CandidateProber,
+    Preview,
     by_score,
-    mean_visibility,
-    visibility,
+    excess_by_kind,
+    mean_excess,
 )
 from twofold.estimators.tsnmf import TSNMF
 
@@ -27,47 +28,47 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and how much its labels stand out.
+    """A fitted model and the excess modularity of its labels.
 
     Attributes
     ----------
     model : TSNMF
-    visibility : dict of str to float
-        In the graphs of each kind.
+    excess : dict of str to float
+        Excess modularity in the graphs of each kind; empty without previews.
     seconds : float
-        Its part of the time that a batch took.
+        Time of the fit, as its part of a batch.
     """
 
     model: TSNMF
-    visibility: dict[str, float]
+    excess: dict[str, float]
     seconds: float
 
     @property
     def score(self) -> float:
-        """The mean visibility; NaN where nothing could be looked at."""
-        return mean_visibility(self.visibility) if self.visibility else float("nan")
+        """The mean excess over the kinds of graph; NaN without previews."""
+        return mean_excess(self.excess) if self.excess else float("nan")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How the best setting is fitted.
+class FitPlan:
+    """How the best candidate is fitted.
 
     Attributes
     ----------
     seeds : list of int
-        Of the starts.
+        Seeds of the starts.
     graph_weights : list of float
-        Which are fitted in one batch.
-    most : int
-        Fits.
-    tell : callable
-        Called with "fitting" and a line on each fit.
+        Graph weights, fitted in one batch.
+    max_fits : int
+        Maximum number of fits.
+    progress : callable
+        Called with "fit" and a line of text for every fit.
     """
 
     seeds: list[int]
     graph_weights: list[float]
-    most: int
-    tell: Callable[[str, str], None]
+    max_fits: int
+    progress: Callable[[str, str], None]
 
 
 def grid(
@@ -76,8 +77,8 @@ def grid(
     graphs: Sequence[str],
     n_directions: Sequence[int] | None,
     energy_weights: Sequence[float],
-) -> list[Setting]:
-    """All settings, the likeliest first, for a problem that was read with ``base``."""
+) -> list[Candidate]:
+    """Return all candidates for a problem, the most promising first."""
     kinds = list(dict.fromkeys(graphs))
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
@@ -85,7 +86,7 @@ def grid(
     kinds = [kind for kind in kinds if graph_kind(kind).min_features <= entries]
     kinds = kinds or [default_kind(entries).name]
     if n_directions is None:
-        usual = max(problem.settings.n_directions)
+        usual = max(problem.options.n_directions)
         n_directions = (usual, 2 * usual + 1)
     if not len(n_directions) or not all(map(is_count, n_directions)):
         raise ValueError(
@@ -94,12 +95,14 @@ def grid(
     longest = max(problem.samples.shape[2:])
     directions = dict.fromkeys(min(int(r), longest) for r in n_directions)
     weights = list(dict.fromkeys(map(float, energy_weights)))
+    neighbors = {
+        kind: base.n_neighbors or graph_kind(kind).n_neighbors_in_search
+        for kind in kinds
+    }
     return [
-        Setting(
-            kind, base.n_neighbors or graph_kind(kind).n_neighbors_in_search, r, weight
-        )
+        Candidate(kind, neighbors[kind], r, weight)
         for r in directions
-        # Where all directions are kept, it does not matter which are the first.
+        # If all directions are kept, their order does not matter, nor the weight.
         for weight in (weights if r < longest else weights[:1])
         for kind in kinds
     ]
@@ -111,11 +114,11 @@ _SEARCHED = {
     "energy_weight": "energy_weights",
     "graph_weight": "graph_weights",
 }
-"""Parameters of TSNMF, and those of AutoTSNMF that say what of them is tried."""
+"""Parameters of TSNMF that are searched, and the parameters of AutoTSNMF for them."""
 
 
 def check_unsearched(base: TSNMF) -> None:
-    """Refuse an estimator with parameters that are searched."""
+    """Raise a ValueError if ``estimator`` sets a parameter that is searched."""
     defaults = TSNMF().get_params()
     for name, instead in _SEARCHED.items():
         if getattr(base, name) != defaults[name]:
@@ -128,92 +131,91 @@ def check_unsearched(base: TSNMF) -> None:
 def check_all_weights(
     base: TSNMF, problem: Problem, energy: Sequence[float], graph: Sequence[float]
 ) -> None:
-    """Refuse weights that TSNMF would."""
+    """Raise the errors of TSNMF for weights that it refuses."""
     for name, weights in (("energy_weights", energy), ("graph_weights", graph)):
         if not len(weights):
             raise ValueError(f"{name} must be some numbers, got {weights!r}")
-    pairs = list(product(energy, graph))
-    for one, other in pairs:
-        clone(base).set_params(energy_weight=one, graph_weight=other)._validate_params()
-    check_weights(pairs, problem.samples)
+    models = base._sweep_models(list(product(energy, graph)))
+    check_weights(map(term_weights, models), problem.samples)
 
 
 def fit_best(
-    base: TSNMF,
-    looks: list[Look],
-    observer: Observer,
-    plan: Plan,
-    data: dict[str, Any],
+    base: TSNMF, previews: list[Preview], prober: CandidateProber, plan: FitPlan, X: Any
 ) -> list[Fit]:
-    """Fits of the setting that looks best, a batch for each start, while there is time.
-
-    ``data`` is what ``fit_sweep`` takes: X and a mask.
-    """
-    best = by_score(looks)[0]
-    setting, found = best.setting, list[Fit]()
+    """Fit the best candidate, in a batch for each start, until the deadline."""
+    best = by_score(previews)[0]
+    fits: list[Fit] = []
     for seed in plan.seeds:
-        weights = plan.graph_weights[: plan.most - len(found)]
-        if not weights or (found and observer.is_late()):
+        weights = plan.graph_weights[: plan.max_fits - len(fits)]
+        if not weights or (fits and prober.is_late()):
             break
         model = clone(base).set_params(
-            n_clusters=best.k, random_state=seed, **vars(setting)
+            n_clusters=best.k, random_state=seed, **vars(best.candidate)
         )
         begin = time.perf_counter()
-        pairs = [(setting.energy_weight, weight) for weight in weights]
-        models = model.fit_sweep(weights=pairs, **data)
+        pairs = [(best.candidate.energy_weight, weight) for weight in weights]
+        models = fit_again(model, pairs, prober.problem, base, X)
         seconds = (time.perf_counter() - begin) / len(models)
         for model in models:
-            seen = visibility(observer.labels_of(model), looks)
-            found.append(Fit(model, seen, seconds))
-            about = f"{setting}, graph_weight={model.graph_weight:g}"
-            plan.tell("fitting", f"{about}: score {found[-1].score:.4f}")
-    return found
+            excess = excess_by_kind(prober.labels_of(model), previews)
+            fits.append(Fit(model, excess, seconds))
+            about = f"{best.candidate}, graph_weight={model.graph_weight:g}"
+            plan.progress("fit", f"{about}: score {fits[-1].score:.4f}")
+    return fits
 
 
-def results(looks: Iterable[Look], fits: list[Fit]) -> dict[str, list[Any]]:
-    """A table of looks and fits, as columns; None where a row has no such entry."""
-    numbers: dict[int, list[Look]] = {}
-    for look in looks:
-        numbers.setdefault(look.k, []).append(look)
-    rows = [row for same in numbers.values() for row in _look_rows(same)]
+def fit_again(
+    model: TSNMF,
+    pairs: list[tuple[float, float]],
+    problem: Problem,
+    base: TSNMF,
+    X: Any,
+) -> list[TSNMF]:
+    """Fit pairs of weights to the samples that ``base`` has read before.
+
+    X is only passed on to callbacks.
+    """
+    models = model._sweep_models(pairs)
+    for name, value in vars(base).items():
+        if name.endswith("_in_"):  # set when X was read
+            setattr(models[0], name, value)
+    return model._fit_models(models, problem.for_estimator(models[0]), X)
+
+
+def results(previews: Iterable[Preview], fits: list[Fit]) -> dict[str, list[Any]]:
+    """Return the table of previews and fits as columns, None for empty cells."""
+    by_number: dict[int, list[Preview]] = {}
+    for preview in previews:
+        by_number.setdefault(preview.k, []).append(preview)
+    rows = [row for each in by_number.values() for row in _preview_rows(each)]
     rows += [_fit_row(fit) for fit in fits]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _look_rows(looks: list[Look]) -> list[Row]:
-    """What a table says of looks at one number of clusters."""
+def _preview_rows(previews: list[Preview]) -> list[Row]:
+    """Return the rows of previews with one number of clusters."""
     rows = []
-    for look in looks:
-        seen = visibility(look.labels, looks)
-        rows.append(
-            {
-                "stage": "look",
-                "n_clusters": look.k,
-                **vars(look.setting),
-                "graph_weight": None,
-                "seed": None,
-                "score": mean_visibility(seen),
-                **{f"{kind}_visibility": excess for kind, excess in seen.items()},
-                "seconds": look.seconds,
-            }
-        )
+    for preview in previews:
+        excess = excess_by_kind(preview.labels, previews)
+        facts = {"n_clusters": preview.k, **vars(preview.candidate)}
+        rows.append(_row("preview", facts, excess, preview.seconds))
     return rows
 
 
 def _fit_row(fit: Fit) -> Row:
-    """What a table says of a fit."""
-    model = fit.model
+    names = ("n_clusters", "graph", "n_neighbors", "n_directions", "energy_weight")
+    facts = {name: getattr(fit.model, name) for name in (*names, "graph_weight")}
+    facts["seed"] = fit.model.random_state
+    return _row("fit", facts, fit.excess, fit.seconds) | {"score": fit.score}
+
+
+def _row(stage: str, facts: Row, excess: dict[str, float], seconds: float) -> Row:
     return {
-        "stage": "fit",
-        "n_clusters": model.n_clusters,
-        "graph": model.graph,
-        "n_neighbors": model.n_neighbors,
-        "n_directions": model.n_directions,
-        "energy_weight": model.energy_weight,
-        "graph_weight": model.graph_weight,
-        "seed": model.random_state,
-        "score": fit.score,
-        **{f"{kind}_visibility": excess for kind, excess in fit.visibility.items()},
-        "seconds": fit.seconds,
+        "stage": stage,
+        **{"graph_weight": None, "seed": None},
+        **facts,
+        "score": mean_excess(excess) if excess else None,
+        **{f"{kind}_excess": value for kind, value in excess.items()},
+        "seconds": seconds,
     }

@@ -52,7 +52,7 @@ def _draw_grid(table: Table, axis: Any) -> None:
     rows = [
         i
         for i, stage in enumerate(table["stage"])
-        if stage == "look" and table["n_clusters"][i] == fitted[0]
+        if stage == "preview" and table["n_clusters"][i] == fitted[0]
     ]
     place = {
         i: ((table["graph"][i], table["n_directions"][i]), table["energy_weight"][i])

@@ -1,60 +1,95 @@
-"""Any input to a validated stack of samples (n, c, h, w), and back."""
+"""X read into a validated stack of samples (n, c, h, w), and back."""
 
 import math
-from numbers import Integral
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils.validation import validate_data
 
-from twofold.core.arrays import Array, like, positive_or_one, slices
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.estimators.scaling import row_blocks
 
-SCALES = ("auto", "sample", "global")
+_WAY_OUT = "set missing_values=np.nan to fit what was observed, or fill them"
 
-_HEADROOM = 1e-6
-"""Norms stay below this part of the largest number, so that centroids fit as well."""
 
-_BLOCK_ENTRIES = 2**18
-"""Numbers of samples that are read at once, so that they stay in the cache."""
+class Samples(NamedTuple):
+    """Samples read from X.
+
+    Attributes
+    ----------
+    stack : array of shape (n, c, h, w)
+        Floats of at least single precision, with zeros for missing entries.
+    missing : boolean array of shape (n, c, h, w), or None
+        True for missing entries; None if neither a value nor a mask marks any.
+    shape : tuple of int
+        Shape of one sample: (f,), (h, w) or (h, w, c).
+    """
+
+    stack: Array
+    missing: Array | None
+    shape: tuple[int, ...]
 
 
 def read_samples(
-    estimator: Any, X: Any, sample_shape: tuple[int, ...] | None, *, reset: bool
-) -> tuple[Array, tuple[int, ...]]:
-    """Validated samples of any supported layout.
+    estimator: Any,
+    X: Any,
+    sample_shape: tuple[int, ...] | None,
+    mask: Any = None,
+    *,
+    reset: bool,
+) -> Samples:
+    """Read and validate samples of any supported layout.
 
     Parameters
     ----------
     estimator : estimator
-        Receives ``n_features_in_`` with ``reset``, or is checked against.
+        Receives ``n_features_in_`` with ``reset``, and is checked against it otherwise.
+        Its parameter ``missing_values``, if it has one, marks missing entries.
     X : array-like of shape (n, f), (n, h, w) or (n, h, w, c)
+        The masked entries of a masked array are missing.
     sample_shape : tuple of int or None
-        The shape of one flat sample: (f,), (h, w) or (h, w, c).
-
-    Returns
-    -------
-    samples : array of shape (n, c, h, w)
-        Floats of at least single precision.
-    shape : tuple of int
-        (f,), (h, w) or (h, w, c).
+        Shape of one flat sample: (f,), (h, w) or (h, w, c).
+    mask : array-like of bool, or None
+        True for missing entries: of the shape of X, of X flattened, or of one channel.
+    reset : bool
+        Whether this is a fit.
     """
-    rows, _, shape = read_rows(estimator, X, sample_shape, reset=reset)
-    check_finite(rows, "X")
-    return to_stack(rows, shape), shape
+    handles_missing = hasattr(estimator, "missing_values")
+    if handles_missing and isinstance(X, np.ma.MaskedArray):
+        own = np.ma.getmaskarray(X)
+        mask = own if mask is None else own | read_mask(mask, own.shape)
+        X = X.data
+    rows, found, shape = _read_rows(estimator, X, sample_shape, reset=reset)
+    marker = estimator.missing_values if handles_missing else None
+    missing = marked(rows, marker)
+    if mask is not None:
+        given = read_mask(mask, (rows.shape[0], *found)).reshape(tuple(rows.shape))
+        if is_torch_array(rows):
+            given = array_namespace(rows).asarray(given, device=device(rows))
+        missing = given if missing is None else missing | given
+    if missing is None:
+        check_finite(rows, "X", _WAY_OUT if handles_missing else "fill them")
+        return Samples(to_stack(rows, shape), None, shape)
+    xp = array_namespace(rows)
+    rows = xp.where(missing, xp.zeros_like(rows), rows)
+    check_finite(rows, "X", "fill them" if is_nan(marker) else _WAY_OUT)
+    _check_observed(missing)
+    return Samples(to_stack(rows, shape), to_stack(missing, shape), shape)
 
 
-def read_rows(
+def _read_rows(
     estimator: Any, X: Any, sample_shape: tuple[int, ...] | None, *, reset: bool
 ) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
-    """``read_samples`` before it is known that all numbers are finite.
+    """Read X as rows of numbers, which may be NaN or infinite.
 
     Returns
     -------
     rows : array of shape (n, f)
     found : tuple of int
-        The shape of one sample in X.
+        Shape of one sample in X.
     shape : tuple of int
         (f,), (h, w) or (h, w, c).
     """
@@ -74,8 +109,53 @@ def read_rows(
     return rows, found, shape
 
 
+def is_nan(value: Any) -> bool:
+    """Tell whether a parameter is NaN."""
+    return isinstance(value, Real) and math.isnan(value)
+
+
+def marked(rows: Array, missing_values: float | None) -> Array | None:
+    """Return which entries equal the marker of missing entries; None without one."""
+    if missing_values is None:
+        return None
+    if isinstance(missing_values, bool):
+        raise ValueError(f"missing_values must be a number, got {missing_values}")
+    if is_nan(missing_values):
+        return array_namespace(rows).isnan(rows)
+    return rows == missing_values
+
+
+def read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Read a mask as an array of the given shape, (n, ...)."""
+    array = np.asarray(to_numpy(mask))
+    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        raise ValueError(
+            f"mask must hold True where an entry is missing and False elsewhere, got "
+            f"dtype {array.dtype}"
+        )
+    array = array.astype(bool)
+    if array.shape == shape:
+        return array
+    if array.size == math.prod(shape) and array.shape[:1] == shape[:1]:
+        return array.reshape(shape)
+    if array.shape == shape[:-1] and len(shape) == 4:  # one for all channels
+        return np.broadcast_to(array[..., None], shape)
+    raise ValueError(f"mask must be of the shape of X, {shape}, got {array.shape}")
+
+
+def _check_observed(missing: Array) -> None:
+    """Raise a ValueError for samples (n, f) without any observed entry."""
+    empty = np.flatnonzero(to_numpy(missing).all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"X must have an observed entry in every sample, got {len(empty)} of "
+            f"{missing.shape[0]} samples with none, the first is sample {empty[0]}; "
+            "leave them out"
+        )
+
+
 def to_stack(flat: Array, shape: tuple[int, ...]) -> Array:
-    """Flat samples (n, f) as (n, c, h, w): a vector is one column."""
+    """Reshape flat samples (n, f) to (n, c, h, w); a vector becomes one column."""
     xp = array_namespace(flat)
     height, width, channels = (*shape, 1, 1)[:3]
     images = flat.reshape(-1, height, width, channels)
@@ -83,21 +163,21 @@ def to_stack(flat: Array, shape: tuple[int, ...]) -> Array:
 
 
 def are_vectors(samples: Array) -> bool:
-    """Whether samples (n, c, h, w) have but one row or column, and no colour."""
+    """Tell whether samples (n, c, h, w) have a single row or column and channel."""
     channels, *sides = samples.shape[1:]
     return channels == 1 and min(sides) == 1
 
 
 def from_stack(stack: Array, shape: tuple[int, ...]) -> Array:
-    """The inverse of ``to_stack``, as (n, *shape)."""
+    """Invert ``to_stack``, to (n, *shape)."""
     xp = array_namespace(stack)
     return xp.permute_dims(stack, (0, 2, 3, 1)).reshape(-1, *shape)
 
 
 def combine(codes: Any, components: Array, name: str) -> Array:
-    """Images that the rows of ``codes`` (m, k) make of ``components`` (k, *shape).
+    """Combine ``components`` (k, *shape) by the rows of ``codes`` (m, k).
 
-    An error calls k ``name``.
+    ``name`` is the name of k in error messages.
     """
     k, *shape = components.shape
     weights = read_codes(codes, k, name)
@@ -106,7 +186,7 @@ def combine(codes: Any, components: Array, name: str) -> Array:
 
 
 def read_codes(codes: Any, k: int, name: str) -> Array:
-    """What ``transform`` may have returned, validated: (m, k)."""
+    """Validate codes as from ``transform``: (m, k)."""
     weights = read_numbers(codes, "X")
     if weights.ndim != 2 or weights.shape[1] != k:
         raise ValueError(
@@ -116,115 +196,17 @@ def read_codes(codes: Any, k: int, name: str) -> Array:
     return weights
 
 
-# Scale
-
-
-def row_blocks(n: int, f: int) -> list[slice]:
-    """Slices of n samples of f entries, to go through them without whole copies."""
-    return slices(n, _BLOCK_ENTRIES // max(1, f))
-
-
-def sample_norms(samples: Array) -> Array:
-    """Frobenius norms (n,), whose squares need not be finite."""
-    xp = array_namespace(samples)
-    n, *shape = samples.shape
-    blocks = row_blocks(n, math.prod(shape))
-    parts = [_peaks_and_lengths(samples[block]) for block in blocks]
-    peaks, relative = (xp.concat(part) for part in zip(*parts, strict=True))
-    largest = _HEADROOM * float(xp.finfo(samples.dtype).max)
-    if xp.any(peaks > largest / positive_or_one(relative)):
-        raise ValueError(
-            f"X must have samples of norms up to {largest:.0e} in {samples.dtype}, got "
-            f"values up to {float(xp.max(peaks)):.1e}; divide X by a constant"
-        )
-    return peaks * relative
-
-
-def _peaks_and_lengths(samples: Array) -> tuple[Array, Array]:
-    """The largest size of an entry (m,), 1 for zero, and norms (m,) in terms of it."""
-    xp = array_namespace(samples)
-    flat = samples.reshape(samples.shape[0], -1)
-    peaks = positive_or_one(xp.max(xp.abs(flat), axis=1))
-    return peaks, xp.linalg.vector_norm(flat / peaks[:, None], axis=1)
-
-
-def typical_norm(norms: Array) -> float:
-    """The root mean square of the samples' norms, 1 where all are zero."""
-    xp = array_namespace(norms)
-    peak = positive_or_one(xp.max(norms))
-    return float(positive_or_one(peak * xp.sqrt(xp.mean((norms / peak) ** 2))))
-
-
-def divisors(norms: Array, scale: str, typical: float) -> Array:
-    """What each sample is divided by before it is fitted or placed: (n,)."""
-    if scale == "sample":
-        return positive_or_one(norms)
-    return typical * array_namespace(norms).ones_like(norms)
-
-
-def new_divisors(samples: Array, scale: str, typical: float, dtype: Any) -> Array:
-    """What each new sample is divided by: (m,).
-
-    Those that are too large beside the samples of the fit for its dtype are refused.
-    """
-    norms = sample_norms(samples)
-    divisor = divisors(norms, scale, typical)
-    limit = float(np.finfo(dtype).max) ** 0.25
-    largest = float(array_namespace(norms).max(norms / divisor))
-    if largest > limit:
-        raise ValueError(
-            f"X must have samples of norms up to {limit:.0e} times that of the fitted "
-            f"ones, got {largest:.0e}"
-        )
-    return divisor
-
-
-def scaled(samples: Array, divisor: Array) -> Array:
-    """The samples (n, ...), each divided by its own number."""
-    return samples / divisor.reshape(-1, *(1,) * (samples.ndim - 1))
-
-
-def ordered_and_scaled(samples: Array, order: np.ndarray, divisor: Array) -> Array:
-    """``scaled`` of the samples (n, ...) in the given order, in one copy.
-
-    They are read in the order in which they lie, since they may lie on a disk.
-    """
-    xp = array_namespace(samples)
-    result = xp.empty(samples.shape, dtype=samples.dtype, device=device(samples))
-    place = xp.asarray(np.argsort(order), device=device(samples))
-    for block in row_blocks(samples.shape[0], math.prod(samples.shape[1:])):
-        result[place[block]] = scaled(samples[block], divisor[place[block]])
-    return result
-
-
-# Checks
-
-
 def is_count(value: Any) -> bool:
-    """Whether ``value`` is a positive integer, and not True."""
+    """Tell whether a value is a positive integer, and not True."""
     return (
         isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
     )
 
 
-def read_directions(wanted: Any) -> tuple[int, int]:
-    """``n_directions`` as a (left, right) pair of positive integers."""
-    try:
-        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
-    except TypeError:
-        pair = ()
-    if len(pair) != 2 or not all(map(is_count, pair)):
-        raise ValueError(
-            "n_directions must be a positive integer or a (left, right) pair of them, "
-            f"got {wanted!r}"
-        )
-    return int(pair[0]), int(pair[1])
-
-
 def read_numbers(values: Any, name: str) -> Array:
-    """Any array-like as a dense array of float32 or float64, NumPy's or PyTorch's.
+    """Read an array-like as a dense NumPy array or tensor of float32 or float64.
 
-    Errors call it ``name``.
+    ``name`` is the name of the array in error messages.
     """
     if scipy.sparse.issparse(values):
         raise TypeError(
@@ -251,7 +233,7 @@ def read_numbers(values: Any, name: str) -> Array:
 
 
 def check_finite(array: Array, name: str, way_out: str = "fill them") -> None:
-    """Raise a ValueError that counts what is not finite in ``array`` (n, f)."""
+    """Raise a ValueError that counts the entries of (n, f) that are not finite."""
     xp = array_namespace(array)
     blocks = row_blocks(*array.shape)
     if all(xp.all(xp.isfinite(array[block])) for block in blocks):
@@ -320,7 +302,7 @@ def _check_axes(X: Array) -> None:
 
 
 def _wanted_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
-    """``sample_shape``, if samples of the shape ``found`` can be read so."""
+    """Validate ``sample_shape`` against samples of the shape ``found``."""
     wanted = tuple(sample_shape)
     if len(wanted) not in (1, 2, 3) or not all(map(is_count, wanted)):
         raise ValueError(

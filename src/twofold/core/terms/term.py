@@ -1,0 +1,97 @@
+"""What a term of the objective has to define: ``Term``."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from twofold.core.arrays import Array
+from twofold.core.grams import Side
+from twofold.core.graphs.graph import Edges, Graph
+from twofold.core.state import SideState
+
+Weights = dict[str, Array]
+"""Weights of the terms by parameter name, each of shape (batch, 1, 1) in a fit."""
+
+
+class Term(ABC):
+    """A term ``sign * weight * value`` of the objective, summed over both sides.
+
+    A term overrides the methods of the blocks that it acts on: P and Q, V, or the
+    coefficients of new samples. Every method takes what belongs to one side.
+
+    Attributes
+    ----------
+    name : str
+        Key in ``objective_terms_``.
+    parameter : str
+        Parameter of TSNMF that is the weight of the term, nonnegative.
+    sign : {1, -1}
+        -1 for a term that is maximised.
+    acts_on_projection : bool
+        Whether ``projection_part`` is not None; starts then depend on the weight.
+    """
+
+    name: ClassVar[str]
+    parameter: ClassVar[str]
+    sign: ClassVar[int] = 1
+    acts_on_projection: ClassVar[bool] = False
+
+    @abstractmethod
+    def value(
+        self, side: Side, learned: SideState, coefficients: Array, *, filled: bool
+    ) -> Array:
+        """Return the unweighted value of one side for every entry of the batch.
+
+        Parameters
+        ----------
+        side : Side
+            Samples and Gram matrix.
+        learned : SideState
+            Projection and graph.
+        coefficients : array of shape (batch, n, k)
+            V.
+        filled : bool
+            Whether entries of the samples are missing, and filled anew in every
+            iteration, so that the energy of the samples is not constant.
+
+        Returns
+        -------
+        array of shape (batch,)
+        """
+
+    def projection_part(self, side: Side, weight: Array) -> Array | None:
+        """Return M of the weighted term Tr(P' M P), which enters the step of P.
+
+        An array of shape (d, d) or (batch, d, d), with the sign of the term; None if
+        the term does not depend on P.
+        """
+        return None
+
+    def coefficient_parts(
+        self, coefficients: Array, graph: Graph | None, weight: Array
+    ) -> tuple[Array, Array] | None:
+        """Return N and M, both nonnegative, of the weighted gradient 2 (M - N) in V.
+
+        The multiplicative step of Eq. (update_v) adds N to the numerator and M to the
+        denominator, both of shape (batch, n, k). None if the term does not depend on V.
+        """
+        return None
+
+    def new_row_parts(
+        self, edges: Edges, coefficients: Array, weight: float
+    ) -> tuple[Array, Array] | None:
+        """Return the weighted term in the row v of a new sample as d v'v - 2 b'v.
+
+        Parameters
+        ----------
+        edges : Edges
+            Edges of m new samples to the training samples.
+        coefficients : array of shape (n, k)
+            V of the training samples.
+        weight : float
+
+        Returns
+        -------
+        (array of shape (m, 1), array of shape (m, k)), or None
+            d and b.
+        """
+        return None

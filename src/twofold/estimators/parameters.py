@@ -1,0 +1,160 @@
+"""Checks of parameters that go beyond scikit-learn's own."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from sklearn.utils import check_random_state
+
+from twofold.core.arrays import Array, to_numpy
+from twofold.core.graphs import default_kind, graph_kind
+from twofold.core.state import SolverOptions
+from twofold.core.terms import TERMS
+from twofold.estimators.reading import (
+    are_vectors,
+    check_finite,
+    is_count,
+    read_numbers,
+)
+
+_MIN_DIRECTIONS, _MIN_FEATURES = 4, 32
+"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
+
+_LIFT = 1e-3
+"""Entries of a given start are at least this fraction of its largest entry."""
+
+
+def solver_options(estimator: Any, samples: Array) -> SolverOptions:
+    """Return the options of the solver for samples (n, c, h, w)."""
+    if estimator.graph == "auto":
+        kind = default_kind(math.prod(samples.shape[1:]))
+    else:
+        kind = graph_kind(estimator.graph)
+    vectors = are_vectors(samples)
+    default = kind.n_neighbors_of_vectors if vectors else kind.n_neighbors
+    return SolverOptions(
+        n_directions=capped_directions(estimator.n_directions, samples.shape[1:]),
+        n_neighbors=estimator.n_neighbors or default,
+        graph=kind.name,
+        neighbors=estimator.neighbors,
+        max_iter=estimator.max_iter,
+        tol=estimator.tol,
+        eigen_tol=estimator.eigen_tol,
+    )
+
+
+def term_weights(estimator: Any) -> dict[str, float]:
+    """Return the weights of the terms of the objective, by parameter."""
+    return {term.parameter: getattr(estimator, term.parameter) for term in TERMS}
+
+
+def read_directions(wanted: Any) -> tuple[int, int]:
+    """Return ``n_directions`` as a (left, right) pair of positive integers."""
+    try:
+        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
+    except TypeError:
+        pair = ()
+    if len(pair) != 2 or not all(map(is_count, pair)):
+        raise ValueError(
+            "n_directions must be a positive integer or a (left, right) pair of them, "
+            f"got {wanted!r}"
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def capped_directions(wanted: Any, sample: tuple[int, ...]) -> tuple[int, int]:
+    """Return the (left, right) numbers of directions of samples (c, h, w), capped."""
+    channels, height, width = sample
+    if wanted is None:
+        # A direction of the rows keeps one number for each column, and vice versa.
+        kept = (channels * width, channels * height)
+        pair = tuple(max(_MIN_DIRECTIONS, -(-_MIN_FEATURES // m)) for m in kept)
+        return min(pair[0], height), min(pair[1], width)
+    pair = read_directions(wanted)
+    if max(pair) > max(height, width):
+        raise ValueError(
+            f"n_directions={wanted!r} must be at most the larger side of the samples, "
+            f"which are {height} x {width}"
+        )
+    return min(pair[0], height), min(pair[1], width)
+
+
+def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
+    """Return the (energy_weight, graph_weight) pairs of a sweep, values unchecked."""
+    if is_torch_array(weights):
+        weights = weights.tolist()
+    try:
+        pairs = [(energy, graph) for energy, graph in weights]
+    except (TypeError, ValueError):
+        pairs = []
+    if not pairs:
+        raise ValueError(
+            "weights must be a list of (energy_weight, graph_weight) pairs, got "
+            f"{weights!r}"
+        )
+    return pairs
+
+
+def check_enough(name: str, k: int, n: int) -> None:
+    """Raise a ValueError if the parameter ``name``, k, exceeds the n samples."""
+    if n < k:
+        raise ValueError(
+            f"{name}={k} must be at most the number of samples, got n_samples={n}"
+        )
+
+
+def check_weights(weights: Iterable[dict[str, float]], samples: Array) -> None:
+    """Raise a ValueError for weights whose products with the samples overflow."""
+    for each in weights:
+        for name, weight in each.items():
+            check_weight(name, weight, samples)
+
+
+def check_weight(name: str, weight: float, samples: Array) -> None:
+    """Raise a ValueError for a weight whose products with the samples overflow."""
+    limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.5
+    if weight > limit:
+        raise ValueError(
+            f"{name} must be at most {limit:.0e} for samples of {samples.dtype}, got "
+            f"{weight}"
+        )
+
+
+def draw_seeds(random_state: Any, count: int) -> list[int]:
+    """Draw independent seeds for the parts of a fit."""
+    if random_state is None:  # not NumPy's global state
+        random_state = np.random.RandomState()
+    return check_random_state(random_state).randint(2**31 - 1, size=count).tolist()
+
+
+def check_counts(estimator: Any, names: Iterable[str]) -> None:
+    """Raise a ValueError for True, which scikit-learn's validation takes for 1."""
+    for name in names:
+        value = getattr(estimator, name)
+        if value is not None and not is_count(value):
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+
+
+def given_start(
+    init: Any, shape: tuple[int, int], samples: Array, columns: str = "n_clusters"
+) -> np.ndarray:
+    """Validate the coefficients of a user's start, and lift them off zero.
+
+    ``columns`` is the name of the number of columns in error messages.
+    """
+    start = np.asarray(to_numpy(read_numbers(init, "init")), dtype=float)
+    if start.shape != shape:
+        raise ValueError(
+            f"init must be of shape (n_samples, {columns})={shape}, got {start.shape}"
+        )
+    check_finite(start, "init")
+    limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.25
+    if not (start.min() >= 0 and 1 / limit <= start.max() <= limit):
+        raise ValueError(
+            f"init must hold nonnegative coefficients, the largest between "
+            f"{1 / limit:.0e} and {limit:.0e}, got values from {start.min()} to "
+            f"{start.max()}"
+        )
+    return np.maximum(start, _LIFT * start.max())
