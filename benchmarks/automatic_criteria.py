@@ -1,4 +1,4 @@
-"""Criteria that choose among looks without labels, for benchmarks/automatic.py."""
+"""Criteria that choose among previews without labels, for benchmarks/automatic.py."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from twofold import datasets
 from twofold.core.modularity import indicator, modularity
 from twofold.core.null_model import graph_clusters
-from twofold.estimators.search.candidates import Look, Setting, by_score, score
+from twofold.estimators.search.candidates import Candidate, Preview, by_score, score
 from twofold.metrics import nmi
 
 DROPPED, DRAWS = 0.3, 2
@@ -49,20 +49,20 @@ class Seen:
     sides : array of shape (m,)
         NMI between the clusters of W_P alone and of W_Q alone.
     agreement : array of shape (m,)
-        The mean NMI with the labels of all looks.
+        The mean NMI with the labels of all previews.
     kinds : array of shape (kinds, m)
         The largest excess of the labels in graphs of each kind.
     excess : array of shape (m, m)
-        Of the labels of one look in the graphs of another.
+        Of the labels of one preview in the graphs of another.
     held_out : array of shape (m,)
         Minus the error in pixels that a fit did not see, as part of their energy; NaN
         for large sets.
     together : dict of str to float
-        The accuracy of clusters that several looks make up.
+        The accuracy of clusters that several previews make up.
     kept : int
-        The look that ``AutoTSNMF`` goes on with.
+        The preview that ``AutoTSNMF`` goes on with.
     skipped : int
-        How many looks it leaves out as hopeless.
+        How many previews it leaves out as hopeless.
     """
 
     accuracy: np.ndarray
@@ -87,10 +87,10 @@ CRITERIA: dict[str, Criterion] = {
     "beyond chance": lambda seen: np.diag(seen.excess),
     "stability": lambda seen: seen.stability,
     "left and right agree": lambda seen: seen.sides,
-    "agreement with other looks": lambda seen: seen.agreement,
+    "agreement with other previews": lambda seen: seen.agreement,
     "beyond chance x stability": lambda seen: np.diag(seen.excess) * seen.stability,
     "beyond chance x agreement": lambda seen: np.diag(seen.excess) * seen.agreement,
-    "beyond chance in all looks": lambda seen: seen.excess.mean(axis=1),
+    "beyond chance in all previews": lambda seen: seen.excess.mean(axis=1),
     "least of the kinds of graphs": lambda seen: seen.kinds.min(axis=0),
     "best of each kind of graph": lambda seen: seen.kinds.mean(axis=0),
     "score x stability": lambda seen: seen.score * seen.stability,
@@ -101,41 +101,45 @@ CRITERIA: dict[str, Criterion] = {
 def see(name: str, seed: int) -> Seen:
     """Look at every setting, those that a search would leave out as well."""
     case = read(name, seed)
-    observer = case.observer()
-    every = [observer.look(setting, case.k) for setting in case.settings]
-    looks = [look for look in every if look is not None]
-    searched = observer.look_at_all(case.settings, case.k)
-    scores = [case.scored(look.labels) for look in looks]
-    excess = np.array([[b.excess(a.labels) for b in looks] for a in looks])
-    kinds = np.array([look.setting.graph for look in looks])
-    between = np.array([[nmi(a.labels, b.labels) for b in looks] for a in looks])
+    prober = case.prober()
+    every = [prober.preview(setting, case.k) for setting in case.settings]
+    previews = [preview for preview in every if preview is not None]
+    searched = prober.preview_all(case.settings, case.k)
+    scores = [case.scored(preview.labels) for preview in previews]
+    excess = np.array([[b.excess(a.labels) for b in previews] for a in previews])
+    kinds = np.array([preview.candidate.graph for preview in previews])
+    between = np.array([[nmi(a.labels, b.labels) for b in previews] for a in previews])
     return Seen(
         accuracy=np.array([one["accuracy"] for one in scores]),
         nmi=np.array([one["NMI"] for one in scores]),
-        modularity=np.array([modularity(one.weights, one.labels) for one in looks]),
-        score=np.array([score(look.labels, looks) for look in looks]),
-        stability=np.array([stability(case, look) for look in looks]),
-        sides=np.array([agreement_of_sides(case, look) for look in looks]),
+        modularity=np.array(
+            [modularity(one.adjacency, one.labels) for one in previews]
+        ),
+        score=np.array([score(preview.labels, previews) for preview in previews]),
+        stability=np.array([stability(case, preview) for preview in previews]),
+        sides=np.array([agreement_of_sides(case, preview) for preview in previews]),
         agreement=between.mean(axis=1),
         kinds=np.array(
             [excess[:, kinds == kind].max(axis=1) for kind in np.unique(kinds)]
         ),
         excess=excess,
-        held_out=held_out(case, looks, seed),
-        together=together(case, looks),
-        kept=[look.setting for look in looks].index(by_score(searched)[0].setting),
-        skipped=len(looks) - len(searched),
+        held_out=held_out(case, previews, seed),
+        together=together(case, previews),
+        kept=[preview.candidate for preview in previews].index(
+            by_score(searched)[0].candidate
+        ),
+        skipped=len(previews) - len(searched),
     )
 
 
-def stability(case: Case, look: Look) -> float:
+def stability(case: Case, preview: Preview) -> float:
     """How much of the labels is found again without some of the edges."""
     random = np.random.RandomState(case.problem.seeds[0])
     again = []
     for _ in range(DRAWS):
         seed = int(random.randint(2**31 - 1))
-        fewer = graph_clusters(without_some(look.weights, random), case.k, seed, 3)
-        again.append(nmi(look.labels, fewer))
+        fewer = graph_clusters(without_some(preview.adjacency, random), case.k, seed, 3)
+        again.append(nmi(preview.labels, fewer))
     return float(np.mean(again))
 
 
@@ -148,8 +152,8 @@ def without_some(weights: csr_array, random: np.random.RandomState) -> csr_array
     return csr_array(half + half.T)
 
 
-def agreement_of_sides(case: Case, look: Look) -> float:
-    setting, seed = look.setting, case.problem.seeds[0]
+def agreement_of_sides(case: Case, preview: Preview) -> float:
+    setting, seed = preview.candidate, case.problem.seeds[0]
     views, _ = views_of(
         case,
         setting.graph,
@@ -163,37 +167,42 @@ def agreement_of_sides(case: Case, look: Look) -> float:
     return nmi(left, right)
 
 
-def held_out(case: Case, looks: list[Look], seed: int) -> np.ndarray:
+def held_out(case: Case, previews: list[Preview], seed: int) -> np.ndarray:
     """Fit each setting without some pixels and see how well it draws them."""
     if len(case.images) > SMALL:
-        return np.full(len(looks), np.nan)
+        return np.full(len(previews), np.nan)
     norms = np.linalg.norm(case.images, axis=(1, 2), keepdims=True)
     images = case.images / norms
     holed = datasets.remove_entries(images, HELD_OUT, fill=np.nan, random_state=seed)
     missing = np.isnan(holed)
-    weights = sorted({look.setting.energy_weight for look in looks})
-    found: dict[Setting, float] = {}
+    weights = sorted({preview.candidate.energy_weight for preview in previews})
+    found: dict[Candidate, float] = {}
     # What is missing is completed once for all weights of a sweep.
-    for setting in {replace(look.setting, energy_weight=1.0) for look in looks}:
+    for setting in {
+        replace(preview.candidate, energy_weight=1.0) for preview in previews
+    }:
         model = clone(case.base).set_params(missing_values=np.nan, **vars(setting))
         for fit in model.fit_sweep(holed, [(weight, 1.0) for weight in weights]):
             drawn = fit.inverse_transform(fit.coefficients_)
             error = np.sum((drawn - images)[missing] ** 2)
             own = replace(setting, energy_weight=fit.energy_weight)
             found[own] = -error / np.sum(images[missing] ** 2)
-    return np.array([found[look.setting] for look in looks])
+    return np.array([found[preview.candidate] for preview in previews])
 
 
-def together(case: Case, looks: list[Look]) -> dict[str, float]:
-    """The accuracy of clusters that looks agree on, instead of those of one."""
+def together(case: Case, previews: list[Preview]) -> dict[str, float]:
+    """The accuracy of clusters that previews agree on, instead of those of one."""
     seed = case.problem.seeds[0]
-    some = {"all looks": looks, f"the {FEW} best looks": by_score(looks)[:FEW]}
+    some = {
+        "all previews": previews,
+        f"the {FEW} best previews": by_score(previews)[:FEW],
+    }
     found = {}
     for title, those in some.items():
-        added = csr_array(sum(look.weights / look.weights.sum() for look in those))
+        added = csr_array(sum(p.adjacency / p.adjacency.sum() for p in those))
         found[f"graphs of {title}, added up"] = graph_clusters(added, case.k, seed)
         found[f"votes of {title}"] = voted(
-            [look.labels for look in those], case.k, seed
+            [preview.labels for preview in those], case.k, seed
         )
     return {title: case.scored(labels)["accuracy"] for title, labels in found.items()}
 
@@ -208,18 +217,18 @@ def voted(labels: list[np.ndarray], k: int, seed: int) -> np.ndarray:
 
 
 def accuracies(seeds: Seeds, criterion: Criterion) -> list[float]:
-    """Of the looks that a criterion picks."""
+    """Of the previews that a criterion picks."""
     return [float(seen.accuracy[np.argmax(criterion(seen))]) for seen in seeds]
 
 
 def regret(seeds: Seeds, criterion: Criterion) -> float:
-    """How much the best look is better than the one that is picked, on average."""
+    """How much the best preview is better than the one that is picked, on average."""
     best = [seen.accuracy.max() for seen in seeds]
     return float(np.mean(np.subtract(best, accuracies(seeds, criterion))))
 
 
 def correlation(seeds: Seeds, criterion: Criterion) -> float:
-    """Of the criterion with the NMI over the looks, on average."""
+    """Of the criterion with the NMI over the previews, on average."""
     return float(
         np.mean([np.corrcoef(criterion(seen), seen.nmi)[0, 1] for seen in seeds])
     )

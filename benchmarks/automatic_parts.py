@@ -18,13 +18,14 @@ from twofold import TSNMF, AutoTSNMF
 from twofold.core.grams import both_sides
 from twofold.core.modularity import modularity
 from twofold.core.null_model import chance_modularity, graph_clusters
-from twofold.core.projected import View
-from twofold.core.start import first_adjacency, first_views, spectral_labels
-from twofold.core.state import Settings, Solution
+from twofold.core.projected import ProjectedSide
+from twofold.core.start import first_adjacency, first_projections, spectral_labels
+from twofold.core.state import Solution, SolverOptions
 from twofold.core.updates import adjust
-from twofold.estimators.labels import read_labels
-from twofold.estimators.problem import Problem, draw_seeds, lowest, read_problem
-from twofold.estimators.search.candidates import Observer, Setting, score
+from twofold.estimators.labels import assign_labels
+from twofold.estimators.parameters import draw_seeds, term_weights
+from twofold.estimators.problem import Problem, lowest, read_problem
+from twofold.estimators.search.candidates import Candidate, CandidateProber, score
 from twofold.estimators.search.grid import grid
 from twofold.metrics import clustering_accuracy, nmi
 
@@ -47,10 +48,10 @@ class Case:
     k: int
     base: TSNMF
     problem: Problem
-    settings: list[Setting]
+    settings: list[Candidate]
 
-    def observer(self) -> Observer:
-        return Observer(self.problem, None, inf, lambda stage, line: None)
+    def prober(self) -> CandidateProber:
+        return CandidateProber(self.problem, None, inf, lambda stage, line: None)
 
     def scored(self, labels: np.ndarray) -> Scores:
         """The scores of labels in the order of the problem."""
@@ -147,23 +148,24 @@ def paper_figures(measured: str) -> Numbers:
 
 def views_of(
     case: Case, kind: str, n_neighbors: int, r: int, energy_weight: float
-) -> tuple[tuple[View, View], Settings]:
+) -> tuple[tuple[ProjectedSide, ProjectedSide], SolverOptions]:
     """The first views of the samples, and the settings that they belong to."""
     samples = case.problem.samples
     settings = replace(
-        case.problem.settings,
+        case.problem.options,
         n_directions=(min(r, samples.shape[2]), min(r, samples.shape[3])),
         n_neighbors=n_neighbors,
         graph=kind,
     )
     sides = both_sides(samples)
-    return first_views(samples, sides, settings, energy_weight), settings
+    weights = {"energy_weight": energy_weight, "graph_weight": 1.0}
+    return first_projections(samples, sides, settings, weights), settings
 
 
 def first_graph(
     case: Case, kind: str, n_neighbors: int, r: int, energy_weight: float
 ) -> csr_array | None:
-    """W_P + W_Q of a look."""
+    """W_P + W_Q of a preview."""
     views, settings = views_of(case, kind, n_neighbors, r, energy_weight)
     return first_adjacency(views, case.k, settings)
 
@@ -249,22 +251,21 @@ def all_readings(model: TSNMF, problem: Problem) -> dict[str, np.ndarray]:
     rows = V / np.linalg.norm(V, axis=1, keepdims=True)
     rest = problem.group, problem.n_clusters, problem.labels_seed
     sides = both_sides(problem.samples)
-    [start] = problem.starts(problem.samples, sides, model.energy_weight)
+    [start] = problem.starts(problem.samples, sides, [term_weights(model)])
     return {
         "the start": start.argmax(axis=1),
-        "K-means on V": read_labels(V, None, *rest),
-        "K-means on V, rows of length 1": read_labels(rows, None, *rest),
+        "K-means on V": assign_labels(V, None, *rest),
+        "K-means on V, rows of length 1": assign_labels(rows, None, *rest),
         "largest coefficient": V.argmax(axis=1),
         "spectral on the learned graph": spectral_labels(weights, *rest[1:]),
         "spectral, then moves": graph_clusters(weights, *rest[1:]),
-        "largest coefficient, then moves": read_labels(V, weights, *rest),
+        "largest coefficient, then moves": assign_labels(V, weights, *rest),
     }
 
 
 def solutions_of(model: TSNMF, problem: Problem) -> list[Solution]:
     """One for each start."""
-    weights = [(model.energy_weight, model.graph_weight)]
-    return problem.solve(weights, lambda iteration, objectives: False)[0]
+    return problem.solve([term_weights(model)], lambda iteration, objectives: False)[0]
 
 
 def coefficients_of(solution: Solution) -> np.ndarray:
@@ -281,16 +282,16 @@ def restarts(name: str, seed: int) -> Found:
     solutions = solutions_of(model, problem)
     graphs = [solution.state.adjacency for solution in solutions]
     labels = [
-        read_labels(coefficients_of(solution), weights, *rest)
+        assign_labels(coefficients_of(solution), weights, *rest)
         for solution, weights in zip(solutions, graphs, strict=True)
     ]
-    looks = case.observer().look_at_all(case.settings, case.k)
+    previews = case.prober().preview_all(case.settings, case.k)
     found = [case.scored(one) for one in labels]
     best = lowest(solutions)
     kept: dict[str, Any] = {
         "lowest objective": [one is best for one in solutions].index(True),
         "highest modularity": np.argmax(list(map(modularity, graphs, labels))),
-        "highest score": np.argmax([score(one, looks) for one in labels]),
+        "highest score": np.argmax([score(one, previews) for one in labels]),
         "best by labels": np.argmax([scores["accuracy"] for scores in found]),
     }
     return {

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import twofold
 from twofold import TSNMF, datasets
 from twofold.core.grams import both_sides
+from twofold.estimators.parameters import term_weights
 from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy, nmi
 
@@ -121,7 +122,7 @@ def score_start(name: str, seed: int) -> dict[str, float]:
     model = TSNMF(len(set(target)), random_state=seed)
     problem = read_problem(model, samples)
     sides = both_sides(problem.samples)
-    [start] = problem.starts(problem.samples, sides, model.energy_weight)
+    [start] = problem.starts(problem.samples, sides, [term_weights(model)])
     labels = problem.as_given(start.argmax(axis=1))
     return {
         "accuracy": clustering_accuracy(target, labels),

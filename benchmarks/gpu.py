@@ -127,7 +127,9 @@ def solve_seconds(model: TSNMF, tensor: Any, pairs: Any, scope: Scope) -> float:
         runs.append(len(objectives))
         return False
 
-    read_problem(model, tensor).solve(pairs, stamp)
+    read_problem(model, tensor).solve(
+        [{"energy_weight": e, "graph_weight": g} for e, g in pairs], stamp
+    )
     return (stamps[-1] - stamps[0]) / sum(runs[1:])
 
 

@@ -39,7 +39,8 @@ def seconds(problem: Problem, energy_weight: float) -> float:
         stamps.append(time.perf_counter())
         return False
 
-    problem.solve([(energy_weight, 1.0)], stamp)
+    weights = {"energy_weight": energy_weight, "graph_weight": 1.0}
+    problem.solve([weights], stamp)
     return float(np.min(np.diff(stamps)))
 
 

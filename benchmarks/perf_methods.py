@@ -21,6 +21,7 @@ from sklearn.decomposition import NMF
 
 from twofold import TSNMF
 from twofold.core.grams import both_sides
+from twofold.estimators.parameters import term_weights
 from twofold.estimators.problem import read_problem
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -56,11 +57,10 @@ def literal(images: np.ndarray, k: int) -> Work:
     """
     sys.path.insert(0, str(TESTS))
     reference = importlib.import_module("reference")
-    problem = read_problem(
-        build(k, n_directions=DIRECTIONS, n_neighbors=NEIGHBORS), images
-    )
-    samples, settings = problem.samples, problem.settings
-    [start] = problem.starts(samples, both_sides(samples), 1.0)
+    model = build(k, n_directions=DIRECTIONS, n_neighbors=NEIGHBORS)
+    problem = read_problem(model, images)
+    samples, settings = problem.samples, problem.options
+    [start] = problem.starts(samples, both_sides(samples), [term_weights(model)])
 
     def work() -> Fitted:
         begin = time.perf_counter()

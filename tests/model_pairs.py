@@ -40,7 +40,7 @@ def assert_same_model(loaded, model, X):
         same(loaded.objective_terms_[name], term)
     assert loaded.sample_shape_ == model.sample_shape_
     assert isinstance(loaded.sample_shape_, tuple)
-    assert loaded._fitted.coefficients.flags.writeable
+    assert loaded.state_.predictor.coefficients.flags.writeable
     public = {name for name in vars(model) if name.endswith("_")}
     assert {name for name in vars(loaded) if name.endswith("_")} == public
     assert vars(loaded).keys() == vars(model).keys()

@@ -54,6 +54,18 @@ def relative(found: np.ndarray, known: np.ndarray) -> float:
     return float(np.linalg.norm(found - known) / np.linalg.norm(known))
 
 
+def weights(energy: object = 1.0, graph: object = 1.0) -> dict[str, np.ndarray]:
+    """Weights of the terms for a batch, each of shape (batch,)."""
+    pair = {"energy_weight": energy, "graph_weight": graph}
+    return {name: np.atleast_1d(np.asarray(w, float)) for name, w in pair.items()}
+
+
+def batched(energy: object = 1.0, graph: object = 1.0, dtype: type = float) -> dict:
+    """The same, each of shape (batch, 1, 1)."""
+    pair = weights(energy, graph).items()
+    return {name: w.reshape(-1, 1, 1).astype(dtype) for name, w in pair}
+
+
 def groups(n: int = 60) -> np.ndarray:
     """The groups that ``images`` and ``stack`` were drawn from."""
     return np.arange(n) % 3

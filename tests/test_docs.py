@@ -22,9 +22,8 @@ ROWS = ROW.findall(EQUATIONS)
 
 
 def core_function(path):
-    module, name = path.rsplit(".", 1)
-    package = "twofold" if module.startswith("estimators") else "twofold.core"
-    return getattr(importlib.import_module(f"{package}.{module}"), name)
+    package = "twofold" if path.startswith("estimators") else "twofold.core"
+    return pkgutil.resolve_name(f"{package}.{path}")
 
 
 def core_modules():

@@ -7,7 +7,7 @@ import reference
 
 from twofold.core.grams import both_sides
 from twofold.core.solver import solve
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 from twofold.core.updates import adjust
 
 
@@ -16,9 +16,8 @@ def compare(samples, start, directions, weights, graph):
         samples,
         both_sides(samples),
         start[None],
-        [weights[0]],
-        [weights[1]],
-        Settings(directions, n_neighbors=4, graph=graph, max_iter=10, tol=0.0),
+        problems.weights(*weights),
+        SolverOptions(directions, n_neighbors=4, graph=graph, max_iter=10, tol=0.0),
     )[0]
     theirs = reference.ts_nmf(
         samples,

@@ -175,8 +175,8 @@ def errors_by_hand(model, X, coefficients):
     flat = np.reshape(X, (len(X), -1)).astype(np.float64)
     rebuilt = np.reshape(model.inverse_transform(coefficients), flat.shape)
     norms = norms_of(X)
-    if model._scaling[0] == "sample":
-        rebuilt = rebuilt * (norms / model._scaling[1])[:, None]
+    if model.state_.scale == "sample":
+        rebuilt = rebuilt * (norms / model.state_.typical_norm)[:, None]
     return np.linalg.norm(flat - rebuilt, axis=1) / norms
 
 
@@ -242,8 +242,10 @@ def observed_errors_by_hand(model, X, coefficients):
     seen = ~np.isclose(X, model.missing_values, equal_nan=True).reshape(len(X), -1)
     flat = np.where(seen, X.reshape(len(X), -1), 0)
     rebuilt = np.reshape(model.inverse_transform(coefficients), flat.shape)
-    if model._scaling[0] == "sample":  # a sample was divided by its completed norm
-        rebuilt = rebuilt * (norms_of(model.impute(X)) / model._scaling[1])[:, None]
+    if model.state_.scale == "sample":  # a sample was divided by its completed norm
+        rebuilt = (
+            rebuilt * (norms_of(model.impute(X)) / model.state_.typical_norm)[:, None]
+        )
     return norms_of(np.where(seen, flat - rebuilt, 0)) / norms_of(flat)
 
 

@@ -19,7 +19,7 @@ from twofold.core.grams import both_sides
 from twofold.core.graphs.construction import build_graph
 from twofold.core.missing.filling import Data
 from twofold.core.solver import iterate, optimal_factors
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 from twofold.core.updates import side_products, update_centroids
 
 
@@ -71,10 +71,10 @@ def test_gnmf_without_weight_is_scikit_learns_multiplicative_nmf():
 def test_semi_nmf_is_the_factor_step_of_ts_nmf_with_all_directions():
     samples = problems.stack((30, 2, 4, 5))
     V = problems.positive((30, 3))
-    none, all_ = np.zeros((1, 1, 1)), Settings((4, 5), 4)
+    none, all_ = problems.batched(0.0, 0.0), SolverOptions((4, 5), 4)
     data = Data(samples, both_sides(samples))
     factors = optimal_factors(data, V[None])
-    state, _ = iterate(data, factors, (none, none), all_)
+    state, _ = iterate(data, factors, none, all_)
     flat = samples.reshape(30, -1)
     found = run(flat, V, least_squares(flat, V), SEMI_NMF, 1)
     np.testing.assert_allclose(found.coefficients, state.coefficients[0], rtol=1e-10)

@@ -5,7 +5,7 @@ import pytest
 from twofold.core.compact import compact, expand
 from twofold.core.grams import both_sides
 from twofold.core.solver import solve
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 
 @pytest.mark.parametrize(
@@ -14,10 +14,13 @@ from twofold.core.state import Settings
 )
 def test_a_long_side_changes_nothing_but_the_cost(shape, directions):
     samples, start = problems.stack(shape), problems.positive((1, shape[0], 2))
-    settings = Settings(directions, n_neighbors=3, max_iter=10, tol=0.0)
-    [plain] = solve(samples, both_sides(samples), start, [0.3], [0.5], settings)
+    settings = SolverOptions(directions, n_neighbors=3, max_iter=10, tol=0.0)
+    [plain] = solve(
+        samples, both_sides(samples), start, problems.weights(0.3, 0.5), settings
+    )
     short = both_sides(samples, directions)
-    [compacted] = solve(samples, short, start, [0.3], [0.5], settings)
+    weights = problems.weights(0.3, 0.5)
+    [compacted] = solve(samples, short, start, weights, settings)
 
     assert any(side.basis is not None for side in short)
     for name, values in plain.history.items():
@@ -43,12 +46,14 @@ def test_a_long_side_changes_nothing_but_the_cost(shape, directions):
 )
 def test_compact_samples_have_the_same_solution(shape, directions):
     samples, start = problems.stack(shape), problems.positive((1, shape[0], 2))
-    settings = Settings(directions, n_neighbors=3, max_iter=10, tol=0.0)
+    settings = SolverOptions(directions, n_neighbors=3, max_iter=10, tol=0.0)
     sides = both_sides(samples, directions)
     short = compact(samples, sides)
     assert short.size < samples.size
-    [plain] = solve(samples, sides, start, [2.0], [0.5], settings)
-    [found] = solve(short, both_sides(short), start, [2.0], [0.5], settings)
+    [plain] = solve(samples, sides, start, problems.weights(2.0, 0.5), settings)
+    [found] = solve(
+        short, both_sides(short), start, problems.weights(2.0, 0.5), settings
+    )
     ours, theirs = expand(found, sides).state, plain.state
     np.testing.assert_allclose(ours.centroids, theirs.centroids, atol=1e-9)
     np.testing.assert_allclose(ours.coefficients, theirs.coefficients, atol=1e-9)

@@ -6,18 +6,15 @@ from scipy.optimize import nnls
 
 from twofold.core.grams import both_sides
 from twofold.core.prediction import (
-    FittedModel,
-    FittedSide,
-    all_edges,
-    edges_to,
-    fitted_model,
+    Predictor,
+    TrainingSide,
     nonnegative_quadratic,
-    place,
     project_both,
     reconstruction_errors,
+    training_sides,
 )
 from twofold.core.solver import solve
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 
 @pytest.mark.parametrize("k", [1, 2, 6, 15])
@@ -36,28 +33,26 @@ def test_coordinate_descent_finds_what_an_active_set_method_finds(k):
 
 
 @pytest.mark.parametrize("kind", problems.GRAPHS)
-def test_placed_samples_minimise_their_part_of_the_objective(kind):
+def test_new_coefficients_minimise_their_part_of_the_objective(kind):
     samples = problems.stack((30, 1, 6, 5))
-    settings = Settings((2, 3), 4, kind, max_iter=5, tol=0.0)
-    weight = 0.7
+    settings = SolverOptions((2, 3), 4, kind, max_iter=5, tol=0.0)
+    weight, weights = 0.7, problems.weights(1.0, 0.7)
     start = problems.positive((1, 30, 3))
-    [solution] = solve(samples, both_sides(samples), start, [1.0], [weight], settings)
+    [solution] = solve(samples, both_sides(samples), start, weights, settings)
     state = solution.state
-    fitted = fitted_model(samples, state, weight, settings)
+    sides, V = training_sides(samples, state), state.coefficients[0]
+    fitted = Predictor(sides, V, {"graph_weight": weight}, kind, 4)
     new = problems.stack((4, 1, 6, 5), seed=9)
 
     projections = state.left.projection, state.right.projection
     projected = project_both(new, projections)
-    placed = place(projected, all_edges(projected, fitted), fitted)
+    placed = fitted.predict(projected, fitted.edges(projected))
 
     P, Q = state.right.projection[0], state.left.projection[0]
     U = state.centroids[0]
     features = [(new.swapaxes(-1, -2) @ Q).reshape(4, -1), (new @ P).reshape(4, -1)]
     centroids = [(U.swapaxes(-1, -2) @ Q).reshape(3, -1), (U @ P).reshape(3, -1)]
-    edges = [
-        edges_to(fitted, side, x)
-        for side, x in zip(fitted.sides, features, strict=True)
-    ]
+    edges = fitted.edges(features)
 
     def cost(v):
         total = np.zeros(len(v))
@@ -80,9 +75,9 @@ def test_new_samples_are_joined_to_their_nearest_training_samples(kind):
     rng = np.random.default_rng(0)
     trained, new = rng.normal(size=(20, 5)), rng.normal(size=(6, 5))
     V, bandwidth = problems.positive((20, 3)), 3.7
-    side = FittedSide(trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
-    fitted = FittedModel((side,), V, 1.0, kind, 4)
-    edges = edges_to(fitted, side, new)
+    side = TrainingSide(trained, np.zeros((3, 5)), np.full((1, 1), bandwidth))
+    fitted = Predictor((side,), V, {"graph_weight": 1.0}, kind, 4)
+    [edges] = fitted.edges((new,))
     expected = new_edges(trained, new, kind, bandwidth)
     np.testing.assert_allclose(edges.sums(V), expected @ V, atol=1e-12)
     np.testing.assert_allclose(edges.degree[:, 0], expected.sum(axis=1), atol=1e-12)

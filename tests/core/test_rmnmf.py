@@ -6,7 +6,7 @@ import problems
 import pytest
 
 from twofold.core.graphs.construction import build_graph
-from twofold.core.prediction import FittedModel, FittedSide
+from twofold.core.prediction import Predictor, TrainingSide
 from twofold.core.rmnmf import (
     nearest_feasible,
     place_rows,
@@ -114,8 +114,10 @@ def test_new_samples_get_the_best_single_coefficient(weight):
     V = nearest_feasible(problems.positive((20, 3)))
     new = rng.normal(size=(6, 5))
     new[5], U[2] = 0, 0  # a sample and a component of zeros
-    side = FittedSide(X, U, np.ones((1, 1)))
-    placed = place_rows(new, FittedModel((side,), V, weight, "binary", 4))
+    side = TrainingSide(X, U, np.ones((1, 1)))
+    placed = place_rows(
+        new, Predictor((side,), V, {"graph_weight": weight}, "binary", 4)
+    )
     near = np.argsort(((new[:, None] - X) ** 2).sum(-1), axis=1)[:, :4]
 
     def cost(i, v):

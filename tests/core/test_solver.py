@@ -4,7 +4,7 @@ import pytest
 
 from twofold.core.grams import both_sides
 from twofold.core.solver import solve
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 SHAPE = (30, 1, 6, 5)
 WEIGHTS = [(0.1, 0.0), (1.0, 1.0), (3.0, 0.2)]
@@ -17,8 +17,10 @@ def samples():
 
 def run(samples, start, weights, **options):
     energy, graph = zip(*weights, strict=True)
-    settings = Settings((2, 3), n_neighbors=4, **options)
-    return solve(samples, both_sides(samples), start, energy, graph, settings)
+    settings = SolverOptions((2, 3), n_neighbors=4, **options)
+    return solve(
+        samples, both_sides(samples), start, problems.weights(energy, graph), settings
+    )
 
 
 def test_a_batch_of_runs_equals_the_runs_alone(samples):
@@ -75,9 +77,8 @@ def test_progress_sees_every_iteration_and_can_stop_all_runs(samples):
         samples,
         both_sides(samples),
         problems.positive((2, 30, 3)),
-        [1.0, 2.0],
-        [1.0, 1.0],
-        Settings((2, 2), max_iter=50, tol=0.0),
+        problems.weights([1.0, 2.0], [1.0, 1.0]),
+        SolverOptions((2, 2), max_iter=50, tol=0.0),
         progress,
     )
     assert [iteration for iteration, _ in seen] == [1, 2, 3, 4]

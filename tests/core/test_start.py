@@ -8,20 +8,21 @@ from twofold.core.graphs.construction import build_graph
 from twofold.core.start import (
     STARTS,
     first_adjacency,
-    first_views,
+    first_projections,
     indicators,
     spectral_embedding,
     starts,
 )
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 from twofold.metrics import clustering_accuracy
 
-SETTINGS = Settings((3, 3))
+SETTINGS = SolverOptions((3, 3))
+WEIGHTS = {"energy_weight": 1.0, "graph_weight": 1.0}
 
 
 def start(kind, seeds, samples=None, k=3):
     samples = problems.stack((60, 1, 7, 6)) if samples is None else samples
-    return starts(samples, both_sides(samples), k, kind, SETTINGS, 1.0, seeds)
+    return starts(samples, both_sides(samples), k, kind, SETTINGS, WEIGHTS, seeds)
 
 
 @pytest.mark.parametrize("kind", STARTS)
@@ -60,7 +61,7 @@ def test_starts_exist_for_as_many_clusters_as_samples(kind, n, k):
 
 
 def first_graph(samples, k, settings=SETTINGS):
-    views = first_views(samples, both_sides(samples), settings, 1.0)
+    views = first_projections(samples, both_sides(samples), settings, WEIGHTS)
     return first_adjacency(views, k, settings)
 
 
@@ -80,7 +81,7 @@ def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
 
 def test_the_first_graph_is_the_sum_of_both_sides():
     samples = np.random.default_rng(0).normal(size=(40, 1, 7, 6))
-    views = first_views(samples, both_sides(samples), SETTINGS, 1.0)
+    views = first_projections(samples, both_sides(samples), SETTINGS, WEIGHTS)
     graphs = [build_graph(view.features, 5, "heat") for view in views]
     both = sum(problems.dense(graph) for graph in graphs)
     weights = first_graph(samples, 3)
@@ -90,7 +91,9 @@ def test_the_first_graph_is_the_sum_of_both_sides():
 @pytest.mark.parametrize("energy_weight", [0.0, 0.1, 1.0])
 def test_the_first_directions_weigh_spread_against_energy(energy_weight):
     samples = problems.stack((30, 1, 7, 6)) + 1
-    views = first_views(samples, both_sides(samples), Settings((2, 3)), energy_weight)
+    weights = {**WEIGHTS, "energy_weight": energy_weight}
+    options = SolverOptions((2, 3))
+    views = first_projections(samples, both_sides(samples), options, weights)
     left, right = (view.features for view in views)
     images = samples[:, 0]
     centred = images - images.mean(axis=0)
@@ -107,7 +110,7 @@ def test_the_first_directions_weigh_spread_against_energy(energy_weight):
 def test_the_first_graph_has_no_more_pieces_than_clusters():
     groups = 100 * np.arange(6).repeat(10)[:, None, None, None]
     samples = problems.stack((60, 1, 1, 1)) + groups
-    settings = Settings((1, 1), n_neighbors=3, graph="binary")
+    settings = SolverOptions((1, 1), n_neighbors=3, graph="binary")
     for k in (2, 5):
         weights = first_graph(samples, k, settings)
         assert connected_components(weights)[0] <= k
@@ -118,7 +121,7 @@ def test_a_few_samples_far_from_all_others_are_no_cluster_of_the_start():
     samples = problems.stack((124, 1, 5, 5))
     samples[60:120] += 8
     samples[120:] += 4
-    settings = Settings((3, 3), n_neighbors=3)
+    settings = SolverOptions((3, 3), n_neighbors=3)
     weights = first_graph(samples, 3, settings)
     _, piece = connected_components(weights)
     assert np.bincount(piece).min() > 4
@@ -134,9 +137,9 @@ def test_more_pieces_than_clusters_start_from_k_means(graph):
         (scales[:, None, None, None] * ray, 1),
         (far + np.zeros((600, 1, 3, 4)), 2),
     ]:
-        settings = Settings((2, 2), graph=graph)
+        settings = SolverOptions((2, 2), graph=graph)
         sides = both_sides(samples)
-        start = starts(samples, sides, k, "spectral", settings, 1.0, [0])
+        start = starts(samples, sides, k, "spectral", settings, WEIGHTS, [0])
         assert start.shape == (1, len(samples), k)
         assert np.isfinite(start).all()
 

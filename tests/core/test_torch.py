@@ -9,7 +9,7 @@ from twofold.core.grams import both_sides
 from twofold.core.graphs import KINDS
 from twofold.core.solver import solve
 from twofold.core.start import STARTS
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
@@ -19,11 +19,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torc
 def test_objectives_agree(layout, kind):
     shape, directions = problems.LAYOUTS[layout]
     samples, start = problems.stack(shape), problems.positive((3, shape[0], 3))
-    settings = Settings(directions, n_neighbors=4, graph=kind, max_iter=15, tol=1e-4)
-    weights = [0.1, 1.0, 5.0], [0.0, 1.0, 0.3]
-    ours = solve(samples, both_sides(samples), start, *weights, settings)
+    settings = SolverOptions(
+        directions, n_neighbors=4, graph=kind, max_iter=15, tol=1e-4
+    )
+    weights = problems.weights([0.1, 1.0, 5.0], [0.0, 1.0, 0.3])
+    ours = solve(samples, both_sides(samples), start, weights, settings)
     tensor = torch.asarray(samples)
-    theirs = solve(tensor, both_sides(tensor), torch.asarray(start), *weights, settings)
+    theirs = solve(tensor, both_sides(tensor), torch.asarray(start), weights, settings)
     for a, b in zip(ours, theirs, strict=True):
         for name in a.history:
             np.testing.assert_allclose(a.history[name], b.history[name], rtol=1e-6)

@@ -7,6 +7,7 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twofold.core.grams import Side
 from twofold.core.updates import (
     Products,
     adjust,
@@ -23,9 +24,8 @@ def step(problem, coefficients):
         Products(*parts)
         for parts in zip(problem.inner, problem.cross, problem.graphs, strict=True)
     )
-    return update_coefficients(
-        coefficients, sides, np.array([[[problem.graph_weight]]])
-    )
+    weights = problems.batched(graph=problem.graph_weight)
+    return update_coefficients(coefficients, sides, weights)
 
 
 def objective(problem, coefficients):
@@ -101,7 +101,7 @@ def test_where_everything_is_zero_the_v_step_stays():
             problem.inner, problem.cross, problem.graphs, strict=True
         )
     )
-    V = update_coefficients(problem.coefficients, sides, np.array([[[0.0]]]))
+    V = update_coefficients(problem.coefficients, sides, problems.batched(0.0, 0.0))
     np.testing.assert_array_equal(V, problem.coefficients)
 
 
@@ -111,7 +111,8 @@ def test_no_orthonormal_matrix_beats_the_projection(energy_weight):
     d, r = 7, 3
     factors = rng.normal(size=(2, 20, d))
     residual, gram = (factor.T @ factor for factor in factors)
-    P = update_projection(residual[None], gram, np.array([[[energy_weight]]]), r)[0]
+    weights = problems.batched(energy_weight)
+    P = update_projection(Side(None, gram), residual[None], weights, r)[0]
     np.testing.assert_allclose(P.T @ P, np.eye(r), atol=1e-12)
 
     def cost(candidate):
@@ -132,7 +133,8 @@ def test_ties_are_decided_by_energy(dtype):
     residual = (basis * levels) @ basis.T + gram  # so that levels are left
     noise = rng.normal(size=(2, 9, 9)) * np.finfo(dtype).eps
     residual = (residual + noise + noise.swapaxes(1, 2)).astype(dtype)
-    P = update_projection(residual, gram.astype(dtype), np.ones((2, 1, 1), dtype), 5)
+    weights = problems.batched([1.0, 1.0], dtype=dtype)
+    P = update_projection(Side(None, gram.astype(dtype)), residual, weights, 5)
     chosen = basis[:, [0, 1, 6, 3, 7]]  # of the tied, those of energy 8, 7 and 6
     for run in P:
         np.testing.assert_allclose(

@@ -80,7 +80,7 @@ def test_the_neighbours_of_new_samples_are_completed_ones(grey):
     X = pierced(grey, holes(grey.shape, 0.8))
     model = GNMF(3, missing_values=np.nan, n_neighbors=1, random_state=0).fit(X)
     # So strong a pull to but one neighbour, itself, that nothing else matters.
-    model._fitted = replace(model._fitted, graph_weight=1e9)
+    model._fitted = replace(model._fitted, weights={"graph_weight": 1e9})
     placed = model.transform(model.impute(X))
     np.testing.assert_allclose(placed, model.coefficients_, atol=1e-6)
 

@@ -11,17 +11,17 @@ from twofold import TSNMF, AutoTSNMF
 from twofold.core.graphs.construction import build_graph
 from twofold.core.modularity import modularity
 from twofold.estimators.problem import read_problem
-from twofold.estimators.progress import each_trial
 from twofold.estimators.search.candidates import (
-    Look,
-    Observer,
-    Setting,
+    Candidate,
+    CandidateProber,
+    Preview,
     by_score,
+    excess_by_kind,
     score,
-    visibility,
 )
 from twofold.estimators.search.cluster_numbers import curve_of
 from twofold.metrics import clustering_accuracy
+from twofold.progress import Event, listening
 
 
 @pytest.fixture(scope="module")
@@ -125,12 +125,12 @@ def test_small_vectors_are_joined_to_their_nearest_neighbours_alone():
 
 
 def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
-    monkeypatch.setattr(twofold.estimators.search.candidates, "MOST_SAMPLES", 40)
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 40)
     problem = read_problem(TSNMF(1, random_state=0), images)
-    observer = Observer(problem, None, np.inf, lambda *_: None)
-    look = observer.look(Setting("heat", 3, 2, 1.0), 3)
-    assert look.labels.shape == (40,)
-    assert len(np.unique(observer.some)) == 40
+    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
+    preview = prober.preview(Candidate("heat", 3, 2, 1.0), 3)
+    assert preview.labels.shape == (40,)
+    assert len(np.unique(prober.subset)) == 40
     auto = AutoTSNMF(3, random_state=0).fit(images)
     assert auto.labels_.shape == (60,)
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
@@ -140,44 +140,44 @@ def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
 
 
 @pytest.fixture(scope="module")
-def looks(images):
+def previews(images):
     problem = read_problem(TSNMF(1, random_state=0), images)
-    observer = Observer(problem, None, np.inf, lambda *_: None)
+    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
     settings = [
-        Setting(graph, 5, r, 1.0)
+        Candidate(graph, 5, r, 1.0)
         for r in (2, 3, 4)
         for graph in ("heat", "subspace_knn")
     ]
-    return observer.look_at_all(settings, 3)
+    return prober.preview_all(settings, 3)
 
 
-def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(looks):
+def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(previews):
     labels = np.random.default_rng(0).integers(3, size=60)
     own: dict[str, list[float]] = {"heat": [], "subspace_knn": []}
-    for look in looks:
-        excess = modularity(look.weights, labels) - look.chance
-        own[look.setting.graph].append(excess)
+    for preview in previews:
+        excess = modularity(preview.adjacency, labels) - preview.chance
+        own[preview.candidate.graph].append(excess)
     best = {kind: (sum(each) - min(each)) / 2 for kind, each in own.items()}
     assert [len(each) for each in own.values()] == [3, 3]
-    assert visibility(labels, looks) == pytest.approx(best)
-    assert score(labels, looks) == pytest.approx(np.mean(list(best.values())))
+    assert excess_by_kind(labels, previews) == pytest.approx(best)
+    assert score(labels, previews) == pytest.approx(np.mean(list(best.values())))
 
 
 def test_a_look_is_at_the_graphs_of_the_first_directions(images):
     problem = read_problem(TSNMF(1, random_state=0), images)
-    observer = Observer(problem, None, np.inf, lambda *_: None)
-    look = observer.look(Setting("heat", 4, 7, 1.0), 3)
+    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
+    preview = prober.preview(Candidate("heat", 4, 7, 1.0), 3)
     # All directions are kept, so that the projections change no distance.
     samples = problem.samples[:, 0]
     W = sum(
         build_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
         for view in (samples, samples.swapaxes(1, 2))
     )
-    np.testing.assert_allclose(look.weights.toarray(), W, atol=1e-12)
+    np.testing.assert_allclose(preview.adjacency.toarray(), W, atol=1e-12)
 
 
-def test_the_best_look_is_the_first(looks):
-    scores = [score(look.labels, looks) for look in by_score(looks)]
+def test_the_best_look_is_the_first(previews):
+    scores = [score(preview.labels, previews) for preview in by_score(previews)]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -189,9 +189,9 @@ def test_the_table_has_a_row_for_each_look_and_fit(auto):
     np.testing.assert_allclose(table["score"], np.mean(kinds, axis=0))
     assert table["score"][table["stage"].index("fit")] == auto.best_score_
     scores = [
-        s for s, t in zip(table["score"], table["stage"], strict=True) if t == "look"
+        s for s, t in zip(table["score"], table["stage"], strict=True) if t == "preview"
     ]
-    best = table["stage"].index("look") + int(np.argmax(scores))
+    best = table["stage"].index("preview") + int(np.argmax(scores))
     fit = table["stage"].index("fit")
     for name in ("graph", "n_neighbors", "n_directions", "energy_weight"):
         assert table[name][fit] == table[name][best]
@@ -212,26 +212,28 @@ def test_weights_and_starts_are_tried_in_fits(images):
 # What it costs
 
 
-@pytest.mark.parametrize(("budget", "looks"), [(1, 1), (2, 2), (4, 6), (100, 18)])
-def test_no_more_is_done_than_the_budget_allows(images, budget, looks):
+@pytest.mark.parametrize(("budget", "previews"), [(1, 1), (2, 2), (4, 6), (100, 18)])
+def test_no_more_is_done_than_the_budget_allows(images, budget, previews):
     done = []
-    with each_trial(lambda stage, count, total: done.append((stage, count, total))):
-        AutoTSNMF(3, max_fits=budget, n_directions=(2, 3), random_state=0).fit(images)
-    assert done[-1] == ("fitting", 1, 1)
-    assert [stage for stage, *_ in done].count("looking") <= looks
-    assert done[0] == ("looking", 1, looks)
+    with listening(done.append):
+        auto = AutoTSNMF(3, max_fits=budget, n_directions=(2, 3), random_state=0)
+        auto.fit(images)
+    assert auto.search_results_["stage"].count("fit") == 1
+    assert done[-1].stage == "fitting"
+    assert [event.stage for event in done].count("searching") <= previews
+    assert done[0] == Event("searching", 1, previews)
 
 
 def test_without_any_time_there_is_one_look_and_one_fit(images):
     auto = AutoTSNMF(3, max_time=0, n_starts=3, random_state=0).fit(images)
-    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.search_results_["stage"] == ["preview", "fit"]
     assert auto.out_of_time_
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
 
 
 def test_without_any_time_no_other_number_is_looked_at(images):
     auto = AutoTSNMF(range(2, 9), max_time=0, random_state=0).fit(images)
-    assert auto.search_results_["stage"] == ["look", "fit"]
+    assert auto.search_results_["stage"] == ["preview", "fit"]
     assert auto.cluster_numbers_.numbers == [auto.n_clusters_]
     assert auto.out_of_time_
 
@@ -246,26 +248,28 @@ def test_hopeless_energy_weights_are_not_tried_with_more_directions(
     images, monkeypatch
 ):
     problem = read_problem(TSNMF(1, random_state=0), images)
-    observer = Observer(problem, None, np.inf, lambda *_: None)
+    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
     monkeypatch.setattr(
         twofold.estimators.search.candidates,
         "score",
-        lambda labels, looks: 0.1 if labels is poor[0].labels else 1.0,
+        lambda labels, previews: 0.1 if labels is poor[0].labels else 1.0,
     )
-    settings = [Setting("heat", 3, r, weight) for r in (2, 3) for weight in (0.1, 1.0)]
-    poor = [observer.look(settings[0], 3)]
-    tried = [look.setting for look in observer.look_at_all(settings, 3)]
+    settings = [
+        Candidate("heat", 3, r, weight) for r in (2, 3) for weight in (0.1, 1.0)
+    ]
+    poor = [prober.preview(settings[0], 3)]
+    tried = [preview.candidate for preview in prober.preview_all(settings, 3)]
     assert tried == [settings[0], settings[1], settings[3]]
 
 
 def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
-    folder = tmp_path / "new" / "looks"
+    folder = tmp_path / "new" / "previews"
     first = AutoTSNMF(3, cache=folder, max_time=0, random_state=0).fit(images)
     assert first.out_of_time_
     AutoTSNMF(3, cache=folder, random_state=0).fit(images)
 
     def never(*_, **__):
-        raise AssertionError("a look was made again")
+        raise AssertionError("a preview was made again")
 
     monkeypatch.setattr(twofold.estimators.search.candidates, "graph_clusters", never)
     again = AutoTSNMF(3, cache=folder, random_state=0).fit(images)
@@ -345,7 +349,7 @@ def test_energy_weights_are_hopeless_by_their_distance_where_all_are_below_chanc
 
 
 def test_more_clusters_than_samples_looked_at(monkeypatch, images):
-    monkeypatch.setattr(twofold.estimators.search.candidates, "MOST_SAMPLES", 20)
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 20)
     auto = AutoTSNMF(30, random_state=0).fit(images)
     assert len(np.unique(auto.labels_)) == 30
     assert np.isnan(auto.best_score_)
@@ -396,12 +400,12 @@ def test_other_parameters_are_refused(images, parameters, message):
         AutoTSNMF(3, **parameters).fit(images)
 
 
-def test_a_curve_of_one_number_is_sure_of_it(looks):
-    curve = curve_of({3: looks, 4: []}, 0)
+def test_a_curve_of_one_number_is_sure_of_it(previews):
+    curve = curve_of({3: previews, 4: []}, 0)
     assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
 
 
-def test_a_look_is_better_than_chance_where_there_are_clusters(looks):
-    for look in looks:
-        assert isinstance(look, Look)
-        assert look.excess(look.labels) > 0.1
+def test_a_look_is_better_than_chance_where_there_are_clusters(previews):
+    for preview in previews:
+        assert isinstance(preview, Preview)
+        assert preview.excess(preview.labels) > 0.1

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import TSNMF
-from twofold.estimators.labels import mean_rows, read_labels
+from twofold.estimators.labels import assign_labels, mean_rows
 from twofold.metrics import clustering_accuracy
 
 # By K-means on V
@@ -18,24 +18,33 @@ from twofold.metrics import clustering_accuracy
 
 def test_labels_are_those_of_k_means_where_all_samples_differ():
     V = np.random.default_rng(0).uniform(size=(40, 3))
-    labels = read_labels(V, None, np.arange(40), 3, seed=5)
+    labels = assign_labels(V, None, np.arange(40), 3, seed=5)
     kmeans = KMeans(3, n_init=10, random_state=5).fit(V)
     np.testing.assert_array_equal(labels, kmeans.labels_)
 
 
 def test_identical_samples_get_one_label():
     V = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.9], [1.0, 0.1]])
-    labels = read_labels(V, None, np.array([0, 1, 1, 1]), 2, seed=0)
+    labels = assign_labels(V, None, np.array([0, 1, 1, 1]), 2, seed=0)
     assert labels[1] == labels[2] == labels[3] != labels[0]
 
 
 @pytest.mark.parametrize("weights", [None, csr_array(1 - np.eye(6))])
-def test_fewer_clusters_than_asked_for_are_said(weights):
+def test_identical_samples_make_fewer_clusters(weights):
     V = np.random.default_rng(0).uniform(size=(6, 3))
     group = np.array([0, 0, 0, 1, 1, 1])
-    with pytest.warns(ConvergenceWarning, match="found 2 of n_clusters=3 .* only 2 of"):
-        labels = read_labels(V, weights, group, 3, seed=0)
+    labels = assign_labels(V, weights, group, 3, seed=0)
     assert set(labels) == {0, 1}
+
+
+@pytest.mark.parametrize("assign", ["graph", "k-means"])
+def test_fewer_clusters_than_asked_for_are_said(images, assign):
+    twice = np.repeat(images[:2], 3, axis=0)
+    message = "found 2 of n_clusters=3 .* only 2 of the 6 samples differ"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        model = TSNMF(3, assign_labels=assign, random_state=0).fit(twice)
+    assert set(model.labels_) == {0, 1}
+    assert caught[0].filename == __file__  # the line of the user's call
 
 
 def test_means_of_clusters():
@@ -58,7 +67,7 @@ def pieces(n, k):
 def test_the_largest_coefficients_name_the_clusters_where_the_graph_agrees():
     groups, W = pieces(30, 3)
     V = 0.1 + np.eye(3)[groups][:, [2, 0, 1]]
-    labels = read_labels(V, W, np.arange(30), 3, seed=0)
+    labels = assign_labels(V, W, np.arange(30), 3, seed=0)
     np.testing.assert_array_equal(labels, V.argmax(axis=1))
 
 
@@ -66,13 +75,13 @@ def test_samples_move_to_those_that_they_are_joined_to():
     groups, W = pieces(60, 3)
     V = 0.1 + np.eye(3)[groups]
     V[:10] = V[:10, [1, 2, 0]]
-    labels = read_labels(V, W, np.arange(60), 3, seed=0)
+    labels = assign_labels(V, W, np.arange(60), 3, seed=0)
     np.testing.assert_array_equal(labels, groups)
 
 
 def test_a_graph_without_edges_moves_nobody():
     V = np.random.default_rng(0).uniform(size=(20, 3))
-    labels = read_labels(V, csr_array((20, 20)), np.arange(20), 3, seed=0)
+    labels = assign_labels(V, csr_array((20, 20)), np.arange(20), 3, seed=0)
     np.testing.assert_array_equal(labels, V.argmax(axis=1))
 
 
@@ -80,7 +89,7 @@ def test_k_means_comes_first_where_a_cluster_is_nobodys_largest():
     """The third column never is the largest one, and yet tells a group apart."""
     groups, W = pieces(30, 3)
     V = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.5, 0.9]])[groups]
-    labels = read_labels(V, W, np.arange(30), 3, seed=0)
+    labels = assign_labels(V, W, np.arange(30), 3, seed=0)
     assert clustering_accuracy(groups, labels) == 1.0
     assert set(labels) == {0, 1, 2}
 
@@ -93,7 +102,7 @@ def test_identical_samples_move_together():
     W[1, 2] = 1
     W[3, 4] = 2
     V = np.array([[1, 0], [1, 0], [1, 0], [0.8, 0.2], [0, 1], [0, 1]])
-    labels = read_labels(V, csr_array(W + W.T), group, 2, seed=0)
+    labels = assign_labels(V, csr_array(W + W.T), group, 2, seed=0)
     np.testing.assert_array_equal(labels, [0, 0, 1, 1, 1, 1])
 
 
@@ -168,7 +177,7 @@ def test_new_samples_follow_the_votes_of_those_they_are_joined_to(graph):
         lambda X: X.transpose(0, 2, 1) @ model.left_projection_,
         lambda X: X @ model.right_projection_,
     ]
-    for project, side in zip(sides, model._fitted.sides, strict=True):
+    for project, side in zip(sides, model.state_.predictor.sides, strict=True):
         seen, asked = (project(unit(X)).reshape(len(X), -1) for X in (noise, new))
         weights = edges(seen, asked, graph, 6, side.bandwidth)
         votes += weights @ np.eye(4)[model.labels_]

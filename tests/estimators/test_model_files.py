@@ -17,7 +17,7 @@ import twofold
 from twofold import TSNMF
 from twofold.core.graphs import KINDS
 from twofold.estimators import labels
-from twofold.estimators.labels import READINGS
+from twofold.estimators.labels import ASSIGNMENTS
 from twofold.estimators.model_files import load_model, save_model
 
 COLOUR = np.moveaxis(problems.stack((24, 3, 5, 6)), 1, -1)
@@ -231,7 +231,7 @@ def test_parameters_that_came_later_are_at_their_defaults(model, images, tmp_pat
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("assign_labels", READINGS)
+@pytest.mark.parametrize("assign_labels", ASSIGNMENTS)
 @pytest.mark.parametrize("graph", KINDS)
 def test_all_graphs_and_readings_come_back(
     images, tmp_path, graph, assign_labels, missing
@@ -248,7 +248,7 @@ def test_all_graphs_and_readings_come_back(
 
 
 def test_how_labels_were_read_is_kept_whatever_is_set_after_the_fit(tmp_path):
-    for before, after in (READINGS, READINGS[::-1]):
+    for before, after in (ASSIGNMENTS, ASSIGNMENTS[::-1]):
         model = TSNMF(4, assign_labels=before, random_state=0)
         model.fit(np.random.default_rng(0).normal(size=(50, 6, 7)))
         new = np.random.default_rng(1).normal(size=(50, 6, 7))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twofold.estimators import order as order_module
-from twofold.estimators import samples
+from twofold.estimators import scaling
 
 
 def content_order(flat, transposed=None):
@@ -40,7 +40,7 @@ def test_the_order_is_that_of_the_sorted_entries_then_of_the_rows(rows):
 
 @pytest.mark.parametrize("values", [2, 4, 40])
 def test_ties_are_broken_across_blocks_and_parts_of_rows(values, monkeypatch):
-    monkeypatch.setattr(samples, "_BLOCK_ENTRIES", 200)
+    monkeypatch.setattr(scaling, "_BLOCK_ENTRIES", 200)
     rng = np.random.default_rng(values)
     distinct = rng.integers(0, values, size=(40, 20))
     shuffled = rng.permuted(np.tile(distinct[:4], (60, 1)), axis=1)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 from problems import LAYOUTS, stack
+from twofold.estimators.samples import from_stack
 
 from twofold import TSNMF
 from twofold.core.state import Solution
-from twofold.estimators import samples
+from twofold.estimators import scaling
 from twofold.estimators.problem import lowest, read_problem
-from twofold.estimators.samples import from_stack
 
 
 def ended(total):
@@ -21,7 +21,7 @@ def test_the_lowest_objective_wins_and_the_first_of_equal_ones():
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_samples_are_those_given_in_order_and_divided(layout, monkeypatch):
-    monkeypatch.setattr(samples, "_BLOCK_ENTRIES", 300)  # many blocks
+    monkeypatch.setattr(scaling, "_BLOCK_ENTRIES", 300)  # many blocks
     (n, c, h, w), _ = LAYOUTS[layout]
     X = from_stack(stack((n, c, h, w)), (h, w, c))
     problem = read_problem(TSNMF(3, scale="sample"), X)

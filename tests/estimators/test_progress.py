@@ -9,13 +9,18 @@ import pytest
 from twofold import TSNMF
 from twofold.decomposition import RMNMF
 from twofold.estimators.problem import read_problem
-from twofold.estimators.progress import each_iteration
+from twofold.progress import listening
+
+
+def record(told):
+    """Append the number and the objective of every iteration to a list."""
+    return lambda event: told.append((event.done, event.facts["objective"]))
 
 
 def recorded(fit):
     """What is told during ``fit``, and the model that it returns."""
     told = []
-    with each_iteration(lambda *step: told.append(step)):
+    with listening(record(told)):
         model = fit()
     return told, model
 
@@ -61,8 +66,8 @@ def test_a_sweep_tells_of_its_common_iterations(images):
 
 def test_only_within_the_context(images):
     outer, inner = [], []
-    with each_iteration(lambda *step: outer.append(step)):
-        with each_iteration(lambda *step: inner.append(step)):
+    with listening(outer.append):
+        with listening(inner.append):
             TSNMF(3, random_state=0).fit(images)
         within = len(outer)
         TSNMF(3, random_state=0).fit(images)
@@ -74,12 +79,12 @@ def test_only_within_the_context(images):
 def test_what_a_listener_raises_stops_the_fit_and_the_listening(images, failure):
     told = []
 
-    def listener(*step):
-        told.append(step)
+    def listener(event):
+        told.append(event)
         raise failure
 
     model = TSNMF(3, random_state=0)
-    with pytest.raises(failure), each_iteration(listener):
+    with pytest.raises(failure), listening(listener):
         model.fit(images)
     assert not hasattr(model, "labels_")
     model.fit(images)
@@ -90,7 +95,7 @@ def test_fits_in_other_threads_are_not_heard():
     told = []
     fit = TSNMF(3, random_state=0).fit
     thread = threading.Thread(target=fit, args=(problems.images(n=12),))
-    with each_iteration(lambda *step: told.append(step)):
+    with listening(told.append):
         thread.start()
         thread.join()
     assert told == []

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from twofold import TSNMF
 from twofold.core.graphs import KINDS
 from twofold.core.start import STARTS
-from twofold.estimators.labels import READINGS
+from twofold.estimators.labels import ASSIGNMENTS
 from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy
 
@@ -263,7 +263,11 @@ def test_coefficients_solve_the_nonnegative_least_squares_problem(scale, graph_w
     else:
         trained, asked = images / unit, new / unit
     P, Q = model.right_projection_, model.left_projection_
-    U, V, lengths = model.components_ / unit, model.coefficients_, model._lengths[0]
+    U, V, lengths = (
+        model.components_ / unit,
+        model.coefficients_,
+        model.state_.lengths[0],
+    )
     for x, placed in zip(asked, model.transform(new), strict=True):
         rows = [np.reshape(U @ P, (3, -1)).T, np.reshape(Q.T @ U, (3, -1)).T]
         sides = [np.ravel(x @ P), np.ravel(Q.T @ x)]
@@ -325,7 +329,7 @@ def test_samples_far_larger_than_the_fitted_ones_are_refused(images, dtype):
 
 
 @pytest.mark.parametrize("graph", KINDS)
-@pytest.mark.parametrize("assign_labels", READINGS)
+@pytest.mark.parametrize("assign_labels", ASSIGNMENTS)
 def test_predict_agrees_with_the_labels(images, graph, assign_labels):
     options = {"graph": graph, "assign_labels": assign_labels}
     model = TSNMF(3, random_state=0, **options).fit(images)

@@ -14,7 +14,7 @@ from twofold.core.grams import Side, both_sides
 from twofold.core.missing.completion import Completion
 from twofold.core.neighbors.approximate import load_index_library
 from twofold.core.solver import Callback, solve
-from twofold.core.start import starts
+from twofold.core.start import starts as draw_starts
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
 from twofold.estimators.missing import completed, learn_missing
@@ -117,7 +117,7 @@ class Problem:
             samples, sides, long_sides = compact_sides(samples, r)
         else:
             long_sides = sides = both_sides(samples, r)
-        start = self._starts(samples, sides, weights)
+        start = self.starts(samples, sides, weights)
         n_starts = len(start) // len(weights)
         batch = {
             name: np.repeat([each[name] for each in weights], n_starts).astype(float)
@@ -149,7 +149,7 @@ class Problem:
             for solutions in there.solve(weights, callback)
         ]
 
-    def _starts(
+    def starts(
         self,
         samples: Array,
         sides: tuple[Side, ...],
@@ -164,7 +164,7 @@ class Problem:
         for each in weights:
             key = tuple(each[name] for name in acting)
             if key not in known:
-                known[key] = starts(
+                known[key] = draw_starts(
                     samples,
                     sides,
                     k=self.n_clusters,

@@ -212,7 +212,7 @@ def test_json_lines_tell_what_was_chosen(here, samples):
     assert all(step["done"] <= step["total"] for step in looks)
     auto = AutoTSNMF(range(2, 5), random_state=0).fit(samples)
     stages = auto.search_results_["stage"]
-    assert len(looks) == 1 + stages.count("look")
+    assert len(looks) == 1 + stages.count("preview")
     best = auto.best_estimator_
     assert end["chosen"] == {
         "graph": best.graph,
@@ -343,7 +343,7 @@ def test_a_search_without_time_looks_once(here, samples, tmp_path):
     assert run.returncode == 0, run.stderr
     assert "--max-time was up before all settings were tried" in run.stdout
     stages = [row["stage"] for row in table(tmp_path / "a-clusters/search.csv")]
-    assert stages == ["look", "fit"]
+    assert stages == ["preview", "fit"]
 
 
 def test_graphs_in_more_pieces_than_clusters(here, tmp_path):

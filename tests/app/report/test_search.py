@@ -70,7 +70,7 @@ def test_the_best_looks_and_the_fit(auto, searched):
         for values in zip(*columns.values(), strict=True)
     ]
     mine = [row for row in rows if row["n_clusters"] == auto.n_clusters_]
-    looks = [row for row in mine if row["stage"] == "look"]
+    looks = [row for row in mine if row["stage"] == "preview"]
     told = searched["search"]
     assert told["tried"] == len(looks)
     assert 10 < len(looks) < len(rows)

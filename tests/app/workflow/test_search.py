@@ -117,7 +117,7 @@ def test_the_steps(photos, tmp_path):
     collection = read(photos)
     cluster(collection, model, tmp_path / "out", sort="link", tell=steps.append)
     stages = [step.stage for step in steps]
-    looks = model.search_results_["stage"].count("look")
+    looks = model.search_results_["stage"].count("preview")
     best = model.best_estimator_
     assert stages == [
         *["searching"] * (1 + looks),

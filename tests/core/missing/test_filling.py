@@ -6,7 +6,7 @@ import reference
 from twofold.core.grams import both_sides
 from twofold.core.missing.filling import fill
 from twofold.core.solver import solve
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 WEIGHTS = [0.0, 0.3, 1.0, 20.0]
 
@@ -144,12 +144,12 @@ def test_iterations_agree_with_the_literal_algorithm(weights):
     shape, r = (12, 1, 5, 4), (2, 2)
     samples, missing = problems.stack(shape), holes(shape, 0.25)
     start = problems.positive((12, 3), seed=1)
-    settings = Settings(r, n_neighbors=4, graph="heat", max_iter=4, tol=0.0)
+    settings = SolverOptions(r, n_neighbors=4, graph="heat", max_iter=4, tol=0.0)
     [ours] = solve(
         samples,
         both_sides(samples),
         start[None],
-        *([weight] for weight in weights),
+        problems.weights(*weights),
         settings,
         missing=missing,
     )
@@ -171,14 +171,13 @@ def test_without_a_graph_no_iteration_raises_the_objective(layout, lambda_1):
     shape, directions = problems.LAYOUTS[layout]
     samples, missing = problems.stack(shape), holes(shape, 0.4)
     samples = np.where(missing, 0.0, samples)
-    settings = Settings(directions, n_neighbors=3, max_iter=30, tol=0.0)
+    settings = SolverOptions(directions, n_neighbors=3, max_iter=30, tol=0.0)
     start = problems.positive((1, shape[0], 3))
     [found] = solve(
         samples,
         both_sides(samples),
         start,
-        [lambda_1],
-        [0.0],
+        problems.weights(lambda_1, 0.0),
         settings,
         missing=missing,
     )
@@ -190,14 +189,14 @@ def test_without_a_graph_no_iteration_raises_the_objective(layout, lambda_1):
 def test_runs_fill_their_own_samples_as_if_alone():
     shape = (20, 1, 6, 5)
     samples, missing = problems.stack(shape), holes(shape)
-    settings = Settings((2, 2), n_neighbors=3, max_iter=12, tol=1e-3)
+    settings = SolverOptions((2, 2), n_neighbors=3, max_iter=12, tol=1e-3)
     start = np.stack([problems.positive((20, 3), seed) for seed in range(3)])
     energy, graph = [1.0, 0.1, 5.0], [0.5, 0.0, 2.0]
 
     def run(which):
-        chosen = [start[which], np.take(energy, which), np.take(graph, which)]
+        weights = problems.weights(np.take(energy, which), np.take(graph, which))
         sides = both_sides(samples)
-        return solve(samples, sides, *chosen, settings, missing=missing)
+        return solve(samples, sides, start[which], weights, settings, missing=missing)
 
     together = run([0, 1, 2])
     assert len({len(one.history["total"]) for one in together}) > 1
@@ -215,13 +214,12 @@ def test_a_long_side_with_holes_changes_nothing_but_the_cost():
     samples, missing = problems.stack(shape), holes(shape)
     start = problems.positive((6, 2))
     # With lambda_1 > 1 all directions that are kept are those of samples.
-    settings = Settings(r, n_neighbors=4, graph="heat", max_iter=3, tol=0.0)
+    settings = SolverOptions(r, n_neighbors=4, graph="heat", max_iter=3, tol=0.0)
     [ours] = solve(
         samples,
         both_sides(samples, r),
         start[None],
-        [2.0],
-        [0.5],
+        problems.weights(2.0, 0.5),
         settings,
         missing=missing,
     )

@@ -12,7 +12,7 @@ from twofold.core.missing.filling import Data
 from twofold.core.neighbors import certified, exact
 from twofold.core.neighbors.certified import Search, look_at_all
 from twofold.core.solver import iterate, optimal_factors
-from twofold.core.state import Settings
+from twofold.core.state import SolverOptions
 
 
 def brute_force(squared, q):
@@ -137,8 +137,8 @@ def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
 ):
     samples = problems.stack((120, 2, 6, 5))
     data = Data(samples, both_sides(samples))
-    weights = tuple(np.array([[[w]], [[2 * w]]]) for w in (energy_weight, 0.5))
-    options = Settings((2, 3), n_neighbors=4, graph=kind)
+    weights = problems.batched([energy_weight, 2 * energy_weight], [0.5, 1.0])
+    options = SolverOptions((2, 3), n_neighbors=4, graph=kind)
     factors = optimal_factors(data, problems.positive((2, 120, 3)))
     searched = 0
     with spares(6):

@@ -74,7 +74,7 @@ def test_the_plot_has_a_cell_for_each_look_and_a_curve():
         for s, stage, k in zip(
             table["score"], table["stage"], table["n_clusters"], strict=True
         )
-        if stage == "look" and k == 3
+        if stage == "preview" and k == 3
     ]
     np.testing.assert_allclose(sorted(written), sorted(scores), atol=5e-4)
     np.testing.assert_array_equal(curve.lines[0].get_xdata(), [2, 3, 4, 5])
