@@ -13,6 +13,8 @@ from twofold.core.state import Settings
 
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("layout", problems.LAYOUTS)
