@@ -71,6 +71,7 @@ def inside(*arguments, folder, encoding=None, **variables):
             redirect_stderr(err),
         ):
             main()
+            raise AssertionError("it has not exited")
     except SystemExit as end:
         code = end.code or 0
     finally:
