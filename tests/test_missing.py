@@ -34,7 +34,7 @@ def model():
 
 
 def test_scikit_learns_own_checks_pass():
-    results = check_estimator(TSNMF(missing_values=np.nan), on_skip=None)
+    results = check_estimator(TSNMF(2, missing_values=np.nan), on_skip=None)
     assert sum(result["status"] == "passed" for result in results) > 40
 
 
