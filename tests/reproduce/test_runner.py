@@ -81,6 +81,15 @@ def wait_for_results(store, count):
     raise AssertionError(f"no {count} results after half a minute")
 
 
+def wait_for_workers(logged):
+    """Until each has fitted something: while one starts, Ctrl-C makes it complain."""
+    for _ in range(600):
+        if len({line.split()[0] for line in logged()}) == WORKERS:
+            return
+        time.sleep(0.05)
+    raise AssertionError("not all workers were there after half a minute")
+
+
 def kill_all(process):
     """The process and its workers, at once and without a word."""
     os.killpg(process.pid, signal.SIGKILL)
@@ -138,9 +147,10 @@ def test_a_stop_is_one_line_and_the_same_command_goes_on(
     tmp_path, logged, monkeypatch, how
 ):
     path = tmp_path / "s.sqlite"
-    monkeypatch.setenv("TWOFOLD_NAP", "0.3")
+    monkeypatch.setenv("TWOFOLD_NAP", "0.5")
     process = start(path)
     wait_for_results(path, 4)
+    wait_for_workers(logged)
     if how == "Ctrl-C":  # reaches the workers too
         os.killpg(process.pid, signal.SIGINT)
     else:
