@@ -12,13 +12,15 @@ STORE ?= reproduction/results.sqlite
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check format defaults automatic data methods store \
+.PHONY: help demo test lint types check check-torch format defaults automatic data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
   missing-protocol unmarked help-text screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
 	@echo "make test      lint, types and all tests"
+	@echo "make check     all tests"
+	@echo "make check-torch  the tests that PyTorch matters to"
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make automatic  measure the automatic choice of parameters into docs/automatic.md"
@@ -58,9 +60,16 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-# One thread in each of the parallel workers, which fill the cores by themselves.
+# One thread in each of the parallel workers, which fill the cores by themselves. Each
+# begins with a part of the files, so that what a file's tests share is made once.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
+  --numprocesses auto --dist worksteal
+
 check: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+	$(PYTEST)
+
+check-torch: $(READY)
+	$(PYTEST) -m torch
 
 format: $(READY)
 	$(BIN)/ruff check --fix

@@ -76,6 +76,7 @@ def test_the_core_imports_nothing_from_the_rest():
         assert all(name.startswith("twofold.core") for name in imported)
 
 
+@pytest.mark.torch
 def test_importing_twofold_does_not_import_extras():
     extras = {"torch", "matplotlib", "faiss"}
     code = f"import sys, twofold; print({extras} & sys.modules.keys())"

@@ -168,6 +168,7 @@ def test_each_representative_is_its_own_nearest(images, origin, model):
     assert [nearest[row] for row in origin.rows] == origin.representatives
 
 
+@pytest.mark.torch
 def test_the_nearest_of_a_model_of_tensors(images, collection):
     torch = pytest.importorskip("torch", reason="needs PyTorch")
     model = TSNMF(3, random_state=0).fit(torch.asarray(images))

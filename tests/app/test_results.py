@@ -344,6 +344,7 @@ def test_a_model_of_single_precision_and_samples_beyond_it(images, factor):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.torch
 def test_tensors(images, dtype):
     torch = pytest.importorskip("torch", reason="needs PyTorch")
     X = torch.asarray(images.astype(dtype))

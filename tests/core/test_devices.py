@@ -8,6 +8,8 @@ from twofold import TSNMF
 from twofold.core import devices
 from twofold.core.devices import DeviceError, within_memory
 
+pytestmark = pytest.mark.torch
+
 
 class OutOfMemoryError(RuntimeError):
     """As PyTorch's, by its name."""

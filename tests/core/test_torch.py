@@ -13,6 +13,8 @@ from twofold.core.state import SolverOptions
 
 torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
+pytestmark = pytest.mark.torch
+
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", problems.LAYOUTS)

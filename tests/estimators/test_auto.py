@@ -108,6 +108,7 @@ def test_missing_entries_are_filled(images):
     )
 
 
+@pytest.mark.torch
 def test_tensors_are_searched_where_they_lie(auto, images):
     torch = pytest.importorskip("torch")
     found = AutoTSNMF(3, random_state=0).fit(torch.tensor(images))
@@ -260,69 +261,6 @@ def test_hopeless_energy_weights_are_not_tried_with_more_directions(
     poor = [prober.preview(settings[0], 3)]
     tried = [preview.candidate for preview in prober.preview_all(settings, 3)]
     assert tried == [settings[0], settings[1], settings[3]]
-
-
-def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
-    folder = tmp_path / "new" / "previews"
-    first = AutoTSNMF(3, cache=folder, max_time=0, random_state=0).fit(images)
-    assert first.out_of_time_
-    AutoTSNMF(3, cache=folder, random_state=0).fit(images)
-
-    def never(*_, **__):
-        raise AssertionError("a preview was made again")
-
-    monkeypatch.setattr(twofold.estimators.search.candidates, "graph_clusters", never)
-    again = AutoTSNMF(3, cache=folder, random_state=0).fit(images)
-    np.testing.assert_array_equal(again.labels_, auto.labels_)
-    assert again.search_results_["score"] == auto.search_results_["score"]
-    flat = {"estimator": TSNMF(n_neighbors=10, tol=1e-2)}
-    for others in ({"random_state": 1}, {"n_clusters": 4}, flat):
-        with pytest.raises(AssertionError, match="made again"):
-            clone(again).set_params(**others).fit(images)
-    with pytest.raises(AssertionError, match="made again"):
-        clone(again).fit(images + 0.1)
-
-
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"x" * 1000])
-def test_damaged_files_are_made_again(auto, images, tmp_path, content):
-    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
-    for path in tmp_path.iterdir():
-        path.write_bytes(content)
-    again = clone(search).fit(images)
-    np.testing.assert_array_equal(again.labels_, auto.labels_)
-    assert all(path.read_bytes() != content for path in tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"labels": np.full(60, -1)}, {"chance": np.nan}, {"labels": np.ones(60)}]
-)
-def test_files_of_other_numbers_are_made_again(auto, images, tmp_path, wrong):
-    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
-    for path in tmp_path.iterdir():
-        with np.load(path) as file:
-            arrays = dict(file)
-        np.savez(path, **{**arrays, **wrong})
-    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
-
-
-def test_looks_at_samples_of_another_shape_are_others(tmp_path):
-    rows = problems.positive((60, 72))
-    found = {}
-    for shape in ((8, 9), (9, 8)):
-        base = TSNMF(sample_shape=shape)
-        search = AutoTSNMF(3, estimator=base, n_directions=(3,), random_state=0)
-        fresh = search.fit(rows).search_results_["score"]
-        kept = search.set_params(cache=tmp_path).fit(rows).search_results_["score"]
-        assert kept == fresh
-        found[shape] = fresh
-    assert found[8, 9] != found[9, 8]
-
-
-def test_objects_in_a_file_are_not_unpickled(auto, images, tmp_path):
-    search = AutoTSNMF(3, cache=tmp_path, random_state=0).fit(images)
-    for path in tmp_path.iterdir():
-        np.savez(path, labels=np.array([{}], dtype=object))
-    np.testing.assert_array_equal(clone(search).fit(images).labels_, auto.labels_)
 
 
 def test_a_look_at_long_vectors_is_no_slower_than_their_number_asks(monkeypatch):

@@ -74,6 +74,7 @@ def test_a_completion_by_a_mask_alone(images, tmp_path):
     same(loaded.predict(images, mask=mask), model.predict(images, mask=mask))
 
 
+@pytest.mark.torch
 def test_a_completion_of_tensors(images, tmp_path):
     torch = pytest.importorskip("torch")
     X = with_holes(images)

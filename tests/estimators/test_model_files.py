@@ -123,6 +123,7 @@ def test_a_random_state_that_is_no_integer_is_none(images, tmp_path, state):
     assert there_and_back(model, tmp_path).random_state is None
 
 
+@pytest.mark.torch
 def test_tensors_become_arrays(images, tmp_path):
     torch = pytest.importorskip("torch")
     model = TSNMF(3, random_state=0).fit(torch.asarray(images))

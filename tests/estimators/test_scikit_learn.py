@@ -18,7 +18,7 @@ from twofold.metrics import nmi
 
 
 @pytest.mark.parametrize(
-    "estimator", [TSNMF(), AutoTSNMF(3, max_fits=2, random_state=0)]
+    "estimator", [TSNMF(2), AutoTSNMF(2, max_fits=1, random_state=0)]
 )
 def test_scikit_learns_own_checks_pass(estimator):
     results = check_estimator(estimator, on_skip=None)

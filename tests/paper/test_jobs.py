@@ -78,6 +78,7 @@ def test_same_job_same_scores():
             assert scores == (other.accuracy, other.nmi, other.purity)
 
 
+@pytest.mark.torch
 def test_tensors_on_a_device_give_the_same_scores():
     pytest.importorskip("torch", reason="PyTorch is not installed")
     setting = {"n_directions": 2, "energy_weight": 1.0, "graph_weight": 1.0}

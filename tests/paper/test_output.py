@@ -26,6 +26,13 @@ def summary(tmp_path_factory):
         return summarize(fast, store.results())
 
 
+@pytest.fixture(scope="module")
+def written(summary, tmp_path_factory):
+    """All files of it, and their folder."""
+    folder = tmp_path_factory.mktemp("written") / "out"
+    return write_all(summary, folder), folder
+
+
 class Reader(HTMLParser):
     def __init__(self):
         super().__init__()
@@ -39,48 +46,48 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def test_all_files_are_there_and_the_page_holds_them(summary, tmp_path):
-    files = write_all(summary, tmp_path / "out")
-    names = {str(file.relative_to(tmp_path / "out")) for file in files}
+def test_all_files_are_there_and_the_page_holds_them(written):
+    files, folder = written
+    names = {str(file.relative_to(folder)) for file in files}
     assert names == {
         *("tables.md", "tables.csv", "studies.csv", "tables.tex", "index.html"),
         *(f"figures/tiny-faces-{m}.svg" for m in ("accuracy", "nmi", "purity")),
         *("figures/tiny-faces-directions.svg", "figures/tiny-faces-weights.svg"),
         "figures/convergence.svg",
     }
-    assert sorted(tmp_path.glob("out/**/.*")) == []  # nothing half-written
-    for file in tmp_path.glob("out/figures/*.svg"):
+    assert sorted(folder.parent.glob("out/**/.*")) == []  # nothing half-written
+    for file in folder.glob("figures/*.svg"):
         assert ElementTree.parse(file).getroot().tag.endswith("svg")
     page = Reader()
-    page.feed((tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
+    page.feed((folder / "index.html").read_text(encoding="utf-8"))
     assert page.tags.count("table") == 3
     assert page.tags.count("img") == 6
     assert all(source.startswith(("data:", "#")) for source in page.sources)
 
 
-def test_titles_are_text_not_markup(summary, tmp_path):
-    write_all(summary, tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+def test_titles_are_text_not_markup(written):
+    _, folder = written
+    page = (folder / "index.html").read_text(encoding="utf-8")
     assert "Tiny &lt;faces&gt; &amp; co." in page
     assert "<faces>" not in page
     assert (
         r"Tiny \textless{}faces\textgreater{} \& co."
-        in (tmp_path / "tables.tex").read_text()
+        in (folder / "tables.tex").read_text()
     )
 
 
-def test_failures_are_told(summary, tmp_path):
-    write_all(summary, tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+def test_failures_are_told(written):
+    _, folder = written
+    page = (folder / "index.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", page)
     assert "Broken: 2 fits, ArithmeticError: no luck with 3" in text
 
 
-def test_same_results_same_files(summary, tmp_path):
-    for name in "ab":
-        write_all(summary, tmp_path / name)
-    for file in sorted(tmp_path.glob("a/**/*.*")):
-        twin = tmp_path / "b" / file.relative_to(tmp_path / "a")
+def test_same_results_same_files(summary, written, tmp_path):
+    write_all(summary, tmp_path)
+    _, folder = written
+    for file in sorted(folder.glob("**/*.*")):
+        twin = tmp_path / file.relative_to(folder)
         assert file.read_bytes() == twin.read_bytes()
 
 

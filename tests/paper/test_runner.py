@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
+from runner import hear_interrupts, inside
 
 from twofold.paper import ClusterError, Protocol, Store, run
 from twofold.paper.claims import Claims
@@ -24,37 +26,49 @@ FITS = 3 * (4 + 4 + 1)
 WORKERS = 2
 
 
-def command(store, *more):
+def arguments(store, jobs=WORKERS):
     return [
-        *(sys.executable, "-m", "twofold", "reproduce", "--data", "tiny:faces"),
-        *("--method", "tiny:slow", "--subsets", "4", "--jobs", str(WORKERS)),
-        *("--store", str(store), "--out", str(store.parent / "out"), *more),
+        *("reproduce", "--data", "tiny:faces", "--method", "tiny:slow"),
+        *("--subsets", "4", "--jobs", str(jobs), "--store", str(store)),
+        *("--out", str(store.parent / "out")),
     ]
 
 
 @pytest.fixture
 def logged(tmp_path, monkeypatch):
-    """Makes each fit take 0.1 seconds and write a line; reads the lines."""
+    """Makes each fit write a line, here and in processes to come; reads the lines."""
     log = tmp_path / "log"
     log.touch()
     monkeypatch.setenv("TWOFOLD_LOG", str(log))
-    monkeypatch.setenv("TWOFOLD_NAP", "0.1")
-    # joblib's workers outlive a run, with the environment that they were born in.
+    return lambda: Counter(log.read_text().splitlines())
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """joblib's, which outlive a run; what they fit is logged in this file."""
+    log = tmp_path_factory.mktemp("workers") / "log"
+    # Their environment is that which they are born in.
     get_reusable_executor().shutdown(wait=True)
-    yield lambda: Counter(log.read_text().splitlines())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TWOFOLD_LOG", str(log))
+        yield log
     get_reusable_executor().shutdown(wait=True)
 
 
-def start(store, *more):
+def start(store, jobs=WORKERS):
     return subprocess.Popen(
-        command(store, *more),
+        [sys.executable, "-m", "twofold", *arguments(store, jobs)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # It is ignored in what a shell runs in the background, such as these tests.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear_interrupts,
     )
+
+
+def finish(store):
+    """Give the same command here, without a worker."""
+    return inside(*arguments(store, jobs=1), folder=store.parent)
 
 
 def wait_for_results(store, count):
@@ -65,6 +79,15 @@ def wait_for_results(store, count):
                     return
         time.sleep(0.05)
     raise AssertionError(f"no {count} results after half a minute")
+
+
+def wait_for_workers(logged):
+    """Until each has fitted something: while one starts, Ctrl-C makes it complain."""
+    for _ in range(600):
+        if len({line.split()[0] for line in logged()}) == WORKERS:
+            return
+        time.sleep(0.05)
+    raise AssertionError("not all workers were there after half a minute")
 
 
 def kill_all(process):
@@ -78,16 +101,18 @@ def scores(path):
         return {r.key: (r.accuracy, r.nmi, r.purity) for r in store.results()}
 
 
-def test_all_is_run_once_and_a_second_run_does_nothing(tmp_path, logged):
+def test_all_is_run_once_and_a_second_run_does_nothing(tmp_path, workers):
+    workers.write_text("")
     with Store(tmp_path / "s.sqlite") as store:
         first = run(SLOW, store, n_jobs=WORKERS)
         assert (first.fits, first.found, first.fits_done) == (FITS, 0, FITS)
         assert len(store.keys()) == FITS
         again = run(SLOW, store, n_jobs=WORKERS)
         assert (again.found, again.jobs, again.fits_done) == (FITS, 0, 0)
-    assert logged().total() == FITS
+    assert len(workers.read_text().splitlines()) == FITS
 
 
+@pytest.mark.usefixtures("workers")
 def test_one_process_and_many_give_the_same(tmp_path):
     protocol = Protocol(data=("tiny:faces",), subsets=2, quick=True, max_iter=30)
     for name, n_jobs in (("one", 1), ("many", 2)):
@@ -99,7 +124,7 @@ def test_one_process_and_many_give_the_same(tmp_path):
 
 def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged, monkeypatch):
     path = tmp_path / "s.sqlite"
-    monkeypatch.setenv("TWOFOLD_NAP", "0.6")  # it cannot end before the kill
+    monkeypatch.setenv("TWOFOLD_NAP", "0.3")  # it cannot end before the kill
     process = start(path)
     wait_for_results(path, 6)
     kill_all(process)
@@ -107,7 +132,7 @@ def test_kill_9_loses_at_most_the_jobs_in_flight(tmp_path, logged, monkeypatch):
     before = logged()
     with Store(path) as store:
         kept = len(store.keys())
-        done = run(SLOW, store, n_jobs=WORKERS)
+        done = run(SLOW, store, n_jobs=1)
         assert len(store.keys()) == FITS
     assert 6 <= kept < FITS
     assert (done.found, done.fits_done) == (kept, FITS - kept)
@@ -122,9 +147,10 @@ def test_a_stop_is_one_line_and_the_same_command_goes_on(
     tmp_path, logged, monkeypatch, how
 ):
     path = tmp_path / "s.sqlite"
-    monkeypatch.setenv("TWOFOLD_NAP", "0.6")
+    monkeypatch.setenv("TWOFOLD_NAP", "0.5")
     process = start(path)
     wait_for_results(path, 4)
+    wait_for_workers(logged)
     if how == "Ctrl-C":  # reaches the workers too
         os.killpg(process.pid, signal.SIGINT)
     else:
@@ -136,18 +162,23 @@ def test_a_stop_is_one_line_and_the_same_command_goes_on(
     monkeypatch.setenv("TWOFOLD_NAP", "0")
     kept = len(scores(path))
     assert 4 <= kept < FITS
-    finished = subprocess.run(command(path), capture_output=True, text=True, check=True)
+    finished = finish(path)
+    assert finished.returncode == 0, finished.stderr
     assert f"has {kept}" in finished.stdout
     assert len(scores(path)) == FITS
     assert logged().total() <= FITS + 2 * WORKERS
 
 
-def test_two_processes_share_a_store_and_the_work(tmp_path, logged):
+def test_two_processes_share_a_store_and_the_work(tmp_path, logged, monkeypatch):
     path = tmp_path / "s.sqlite"
-    both = [start(path), start(path)]
-    for process in both:
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
+    monkeypatch.setenv("TWOFOLD_NAP", "0.05")
+    other = start(path, jobs=1)
+    wait_for_results_of_claims(path)
+    with Store(path) as store:
+        here = run(SLOW, store, n_jobs=1)
+    _, said = other.communicate(timeout=120)
+    assert other.returncode == 0, said
+    assert here.fits_done < FITS
     assert len(scores(path)) == FITS
     assert logged().total() == FITS
 
@@ -155,14 +186,22 @@ def test_two_processes_share_a_store_and_the_work(tmp_path, logged):
 def test_a_job_of_a_killed_process_is_taken_over(tmp_path, logged, monkeypatch):
     path = tmp_path / "s.sqlite"
     monkeypatch.setenv("TWOFOLD_NAP", "1000")
-    stuck = start(path)
+    stuck = start(path, jobs=1)
     wait_for_results_of_claims(path)
     monkeypatch.setenv("TWOFOLD_NAP", "0")
-    other = start(path)
-    time.sleep(1)
-    kill_all(stuck)
-    _, said = other.communicate(timeout=120)
-    assert other.returncode == 0, said
+
+    def kill_in_the_end():
+        """When nothing is left but what the stuck process has claimed."""
+        try:
+            wait_for_results(path, FITS - len(all_jobs(SLOW)[0].settings))
+        finally:
+            kill_all(stuck)
+
+    killer = threading.Thread(target=kill_in_the_end)
+    killer.start()
+    with Store(path) as store:
+        run(SLOW, store, n_jobs=1)
+    killer.join()
     assert len(scores(path)) == FITS
 
 
@@ -180,23 +219,18 @@ def wait_for_results_of_claims(path):
     raise AssertionError("nothing was claimed in half a minute")
 
 
-def test_shards_are_disjoint_and_merge_into_the_whole(tmp_path, logged):
+def test_shards_are_disjoint_and_merge_into_the_whole(tmp_path):
     for part in (1, 2, 3):
         with Store(tmp_path / f"{part}.sqlite") as store:
             run(SLOW, store, n_jobs=1, shard=(part, 3))
     parts = [set(scores(tmp_path / f"{part}.sqlite")) for part in (1, 2, 3)]
     assert sum(map(len, parts)) == FITS
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "twofold", "reproduce", "merge"),
-            *(str(tmp_path / f"{name}.sqlite") for name in ("all", 1, 2, 3)),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    names = (f"{name}.sqlite" for name in ("all", 1, 2, 3))
+    merged = inside("reproduce", "merge", *names, folder=tmp_path)
+    assert merged.returncode == 0, merged.stderr
     assert set(scores(tmp_path / "all.sqlite")) == set.union(*parts)
     with Store(tmp_path / "all.sqlite") as store:
-        assert run(SLOW, store).jobs == 0
+        assert run(SLOW, store, n_jobs=1).jobs == 0
 
 
 def test_parts_take_about_as_long_as_one_another():
@@ -225,6 +259,7 @@ def test_results_of_other_data_are_refused(tmp_path, monkeypatch):
         assert store.keys() == set()
 
 
+@pytest.mark.torch
 def test_a_device_that_is_none_is_refused_before_anything_runs(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         reason = "device='nonsense' (cannot be used|needs PyTorch)"
@@ -241,18 +276,17 @@ def test_failed_fits_are_kept_and_run_again_only_when_asked(tmp_path):
         assert run(protocol, store, n_jobs=1, retry=True).failed == 4
 
 
-def test_a_full_store_stops_the_run_with_a_line(tmp_path, logged):
+def test_a_full_store_stops_the_run_with_a_line(tmp_path):
     path = tmp_path / "s.sqlite"
     limit = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (20_000, 20_000)); "
     code = f"{limit}from twofold.app.cli import main; main()"
-    arguments = command(path)[3:]
     stopped = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True
+        [sys.executable, "-c", code, *arguments(path)], capture_output=True, text=True
     )
     assert stopped.returncode == 1
     assert "Traceback" not in stopped.stderr
     assert "the store" in stopped.stderr
-    finished = subprocess.run(command(path), capture_output=True, text=True)
+    finished = finish(path)
     assert finished.returncode == 0, finished.stderr
     assert len(scores(path)) == FITS
 

@@ -1,5 +1,6 @@
 """The store: what is written stays, what is damaged is dropped and said."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -174,32 +175,45 @@ def test_merge_adds_what_is_new(tmp_path):
 
 
 WRITER = """
-import sys
+import os, sys
 from dataclasses import replace
 sys.path.insert(0, {folder!r})
 from test_store import RESULT
 from twofold.paper import Store
+children = []
+for prefix in {prefixes!r}:  # what is imported serves a process for each
+    child = os.fork()
+    if not child:
+        break
+    children.append(child)
+else:
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    print(codes, flush=True)
+    sys.exit()
 with Store({path!r}) as store:
     print("open", flush=True)
     for i in range({count}):
-        store.add([replace(RESULT, key=f"{prefix}{{i}}-{{j}}") for j in range(20)])
+        store.add([replace(RESULT, key=f"{{prefix}}{{i}}-{{j}}") for j in range(20)])
         print(i, flush=True)
 """
 
 
-def writer(tmp_path, prefix, count):
+def writer(tmp_path, prefixes, count):
+    """A process that forks one for each prefix, to write at the same time."""
     path, folder = str(tmp_path / "s.sqlite"), str(Path(__file__).parent)
-    code = WRITER.format(path=path, folder=folder, prefix=prefix, count=count)
+    code = WRITER.format(path=path, folder=folder, prefixes=prefixes, count=count)
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 
 def test_several_processes_write_to_one_store(tmp_path):
-    writers = [writer(tmp_path, prefix, 30) for prefix in "abc"]
-    for process in writers:
-        process.communicate(timeout=60)
-    assert [process.returncode for process in writers] == [0, 0, 0]
+    writers = writer(tmp_path, "abc", 30)
+    said = writers.communicate(timeout=60)[0]
+    assert said.splitlines()[-1] == "[0, 0, 0]"
     with Store(tmp_path / "s.sqlite") as store:
         assert len(store.keys()) == 3 * 30 * 20
 
@@ -207,7 +221,7 @@ def test_several_processes_write_to_one_store(tmp_path):
 def test_kill_9_while_writing_loses_nothing_that_was_added(tmp_path):
     process = writer(tmp_path, "a", 10**6)
     said = [process.stdout.readline() for _ in range(12)]
-    process.send_signal(signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
     said += process.communicate(timeout=60)[0].splitlines(keepends=True)
     # A last line may be torn by the kill.
     finished = [int(line) for line in said[1:] if line.endswith("\n")]

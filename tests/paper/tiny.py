@@ -43,7 +43,8 @@ class _Logged(KMeans):
         if "TWOFOLD_LOG" in os.environ:
             time.sleep(float(os.environ.get("TWOFOLD_NAP", 0)))
             with Path(os.environ["TWOFOLD_LOG"]).open("a") as log:
-                log.write(f"{self.n_clusters} {self.n_init} {np.sum(X):.9f}\n")
+                fit = f"{self.n_clusters} {self.n_init} {np.sum(X):.9f}"
+                log.write(f"{os.getpid()} {fit}\n")
         return super().fit(X)
 
 

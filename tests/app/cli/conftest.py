@@ -1,31 +1,12 @@
 """The command inside the process of the tests, for what needs no process of its own."""
 
-import signal
-import subprocess
-import sys
+from functools import partial
 
 import pytest
-from runner import TESTS
-
-from twofold.app.cli import main
+from runner import inside
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, capsys):
+def here(tmp_path):
     """Runs the command in ``tmp_path``."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["twofold", *map(str, arguments)])
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.syspath_prepend(TESTS / "reproduce")
-        before = signal.getsignal(signal.SIGTERM)
-        try:
-            with pytest.raises(SystemExit) as ended:
-                main()
-        finally:
-            signal.signal(signal.SIGTERM, before)
-        return subprocess.CompletedProcess(
-            arguments, ended.value.code or 0, *capsys.readouterr()
-        )
-
-    return run
+    return partial(inside, folder=tmp_path)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from runner import twofold
+from runner import inside
 from sklearn.datasets import load_digits
 from small_photos import FILES
 from small_photos import table as rows
@@ -51,14 +51,21 @@ def done(pixels, tmp_path_factory):
     (folder / "photos").mkdir()
     for i, image in enumerate(np.where(gone, 0, clean)):
         Image.fromarray(image.astype(np.uint8)).save(folder / "photos" / f"{i:02}.png")
-    run = twofold("cluster", "photos", "-k", "3", "--missing", "0", folder=folder)
+    run = inside("cluster", "photos", "-k", "3", "--missing", "0", folder=folder)
     assert run.returncode == 0, run.stderr
     return folder, run
 
 
-def test_black_blocks_are_no_pixels(done, pixels):
+@pytest.fixture(scope="module")
+def known(pixels):
+    """What the library finds in them."""
+    clean, gone, _ = pixels
+    return search(0).fit(images_of(clean, gone))
+
+
+def test_black_blocks_are_no_pixels(done, pixels, known):
     folder, run = done
-    clean, gone, target = pixels
+    clean, _, target = pixels
     results = folder / "photos-clusters"
     assert {path.name for path in results.iterdir()} == FILES | {
         "completed.npy",
@@ -70,8 +77,7 @@ def test_black_blocks_are_no_pixels(done, pixels):
     plain = TSNMF(3, random_state=0).fit(clean).labels_
     assert clustering_accuracy(plain, labels) >= 0.95
     assert clustering_accuracy(target, labels) >= 0.95
-    model = search(0).fit(images_of(clean, gone))
-    assert labels == model.labels_.tolist()
+    assert labels == known.labels_.tolist()
 
 
 def test_completed_pixels_are_nearer_to_the_truth_than_their_means(done, pixels):
@@ -90,15 +96,14 @@ def test_the_report_shows_them(done):
     assert "30 of 60 images have missing pixels: 7.8% of all" in page
 
 
-def test_predict_takes_the_mark_from_the_model(done, pixels, tmp_path):
+def test_predict_takes_the_mark_from_the_model(done, pixels, known):
     folder, _ = done
     clean, gone, _ = pixels
-    said = twofold("predict", folder / "photos-clusters", "photos", folder=folder)
+    said = inside("predict", folder / "photos-clusters", "photos", folder=folder)
     assert said.returncode == 0, said.stderr
     images = images_of(clean, gone)
-    model = search(0).fit(images)
     placed = [int(row["cluster"]) for row in csv.DictReader(said.stdout.splitlines())]
-    assert placed == model.predict(images).tolist()
+    assert placed == known.predict(images).tolist()
 
 
 def test_nan_in_arrays_and_empty_cells(pixels, tmp_path, here):

@@ -6,11 +6,10 @@ import pytest
 from runner import twofold
 
 
-def test_a_run_prints_a_plan_the_averages_and_the_page(tmp_path):
-    done = twofold(
+def test_a_run_prints_a_plan_the_averages_and_the_page(here, tmp_path):
+    done = here(
         *("reproduce", "--data", "tiny:faces", "--method", "kmeans,tiny:slow"),
         *("--subsets", "2", "--clusters", "2,3", "--out", "there", "--jobs", "1"),
-        folder=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"^16 fits; 16 jobs to run, about ", done.stdout)
@@ -20,10 +19,9 @@ def test_a_run_prints_a_plan_the_averages_and_the_page(tmp_path):
     assert "\x1b[" not in done.stdout  # no colours outside a terminal
 
 
-def test_digits_alone_where_there_is_no_data(tmp_path):
-    done = twofold(
+def test_digits_alone_where_there_is_no_data(here, tmp_path):
+    done = here(
         *("reproduce", "--quick", "--method", "2dpca", "--jobs", "1"),
-        folder=tmp_path,
         TWOFOLD_DATA=str(tmp_path),
         XDG_CACHE_HOME=str(tmp_path / "cache"),
     )
@@ -48,10 +46,9 @@ def test_digits_alone_where_there_is_no_data(tmp_path):
             1,
             "must load an object with images and target",
         ),
-        (
-            ["--data", "tiny:faces", "--device", "no"],
-            1,
-            "Error: device='no' ",
+        pytest.param(
+            *(["--data", "tiny:faces", "--device", "no"], 1, "Error: device='no' "),
+            marks=pytest.mark.torch,
         ),
         (["--nonsense"], 2, "No such option"),
         (["--tables-only", "--store", "none.sqlite"], 1, "no store none.sqlite"),
@@ -72,11 +69,10 @@ def test_errors_are_lines_and_codes(tmp_path, here, arguments, code, message):
     assert not (tmp_path / "new.sqlite").exists()
 
 
-def test_failures_are_told_at_the_end(tmp_path):
-    done = twofold(
+def test_failures_are_told_at_the_end(here):
+    done = here(
         *("reproduce", "--data", "tiny:faces", "--method", "kmeans,tiny:broken"),
         *("--subsets", "1", "--clusters", "2", "--jobs", "1"),
-        folder=tmp_path,
     )
     assert done.returncode == 0
     assert "Warning: 1 fits failed" in done.stderr
@@ -89,13 +85,13 @@ def test_debug_shows_the_traceback(tmp_path):
     assert "Traceback" in failed.stderr
 
 
-def test_tables_only_runs_nothing(tmp_path):
+def test_tables_only_runs_nothing(here, tmp_path):
     arguments = ("reproduce", "--data", "tiny:faces", "--method", "tiny:slow")
     log = tmp_path / "log"
-    first = twofold(*arguments, "--jobs", "1", folder=tmp_path, TWOFOLD_LOG=str(log))
+    first = here(*arguments, "--jobs", "1", TWOFOLD_LOG=str(log))
     assert first.returncode == 0, first.stderr
     fits = len(log.read_text().splitlines())
-    again = twofold(*arguments, "--tables-only", folder=tmp_path, TWOFOLD_LOG=str(log))
+    again = here(*arguments, "--tables-only", TWOFOLD_LOG=str(log))
     assert again.returncode == 0, again.stderr
     assert len(log.read_text().splitlines()) == fits
 

@@ -149,8 +149,9 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
     if earlier:
         shutil.copytree(done[0], out)
     before = snapshot(out) if earlier else None
+    few = {"max_fits": 2, "estimator": TSNMF(max_iter=3, tol=0.5)}
     steps = []
-    cluster(collection, search(max_fits=2), tmp_path / "x", tell=steps.append)
+    cluster(collection, search(**few), tmp_path / "x", tell=steps.append)
     assert [step.stage for step in steps].count("searching") == 3
     for at in range(1, len(steps) + 1):
         seen = []
@@ -161,6 +162,6 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            cluster(collection, search(max_fits=2), out, force=earlier, tell=stop)
+            cluster(collection, search(**few), out, force=earlier, tell=stop)
         assert os.listdir(parent) == (["out"] if earlier else [])
         assert (snapshot(out) if earlier else None) == before

@@ -209,6 +209,7 @@ def test_single_precision_stays_and_lists_the_largest():
 
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize(("n", "d"), [(30, 4), (12, 20)])
+@pytest.mark.torch
 def test_torch_finds_the_same_block_by_block(monkeypatch, n, d, asked):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
     F, queries = features(2, n, d), features(2, 7, d, seed=1) if asked else None

@@ -64,6 +64,7 @@ def test_points_that_the_index_has_missed_are_searched_for(monkeypatch):
     assert share_found(neighbors, points) == 1
 
 
+@pytest.mark.torch
 def test_tensors_need_no_faiss(monkeypatch):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
     monkeypatch.setitem(sys.modules, "faiss", None)

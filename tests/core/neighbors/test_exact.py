@@ -19,6 +19,7 @@ def test_neighbours_of_new_points_are_the_nearest():
 
 
 @pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.torch
 def test_torch_finds_the_same_neighbours_block_by_block(monkeypatch, asked):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
     rng = np.random.default_rng(0)
@@ -92,6 +93,7 @@ def test_single_precision_finds_nearly_the_same_neighbours():
 
 
 @pytest.mark.parametrize("said", ["highest", "medium", None])
+@pytest.mark.torch
 def test_coarse_products_of_torch_are_not_trusted(monkeypatch, said):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 

@@ -17,10 +17,14 @@ def planted(sizes, seed=0):
     return means[target] + 0.2 * rng.normal(size=(len(target), 8, 8)), target
 
 
+FEW = {"max_fits": 3, "random_state": 0}
+"""A search of few looks for each number."""
+
+
 @pytest.mark.parametrize("numbers", [None, range(2, 10), [9, 4, 5, 6, 2]])
 def test_the_planted_number_is_found(numbers):
     images, target = planted([14, 20, 17, 25, 16])
-    auto = AutoTSNMF(numbers, random_state=0).fit(images)
+    auto = AutoTSNMF(numbers, **FEW).fit(images)
     curve = auto.cluster_numbers_
     assert auto.n_clusters_ == curve.chosen == 5
     assert clustering_accuracy(target, auto.labels_) == 1
@@ -32,7 +36,7 @@ def test_the_planted_number_is_found(numbers):
 
 def test_no_more_clusters_are_sought_than_samples_differ():
     few = np.repeat(problems.images(4), 10, axis=0)
-    auto = AutoTSNMF(random_state=0).fit(few)
+    auto = AutoTSNMF(**FEW).fit(few)
     assert max(auto.cluster_numbers_.numbers) <= 4
     same = AutoTSNMF(random_state=0).fit(np.ones((30, 8, 8)))
     assert (same.n_clusters_, same.cluster_numbers_) == (1, None)
@@ -40,15 +44,15 @@ def test_no_more_clusters_are_sought_than_samples_differ():
 
 
 def test_the_largest_number_tried_may_be_too_small():
-    images, _ = planted([20] * 8)
-    assert AutoTSNMF(range(2, 5), random_state=0).fit(images).cluster_numbers_.at_end
-    curve = AutoTSNMF(range(6, 11), random_state=0).fit(images).cluster_numbers_
+    images, _ = planted([12] * 8)
+    assert AutoTSNMF(range(2, 5), **FEW).fit(images).cluster_numbers_.at_end
+    curve = AutoTSNMF(range(6, 11), **FEW).fit(images).cluster_numbers_
     assert (curve.chosen, curve.at_end) == (8, False)
 
 
 def test_noise_has_no_number_to_be_sure_of():
-    noise = np.random.default_rng(0).normal(size=(80, 8, 8))
-    auto = AutoTSNMF(None, random_state=0).fit(noise)
+    noise = np.random.default_rng(0).normal(size=(48, 8, 8))
+    auto = AutoTSNMF(None, **FEW).fit(noise)
     low, high = auto.cluster_numbers_.likely
     assert auto.cluster_numbers_.confidence < 0.9
     assert high - low >= 3
@@ -65,7 +69,7 @@ def test_numbers_to_try_where_none_is_given(n):
 def test_the_plot_has_a_cell_for_each_look_and_a_curve():
     pytest.importorskip("matplotlib").use("agg")
     images, _ = planted([14, 20, 17])
-    auto = AutoTSNMF(range(2, 6), random_state=0).fit(images)
+    auto = AutoTSNMF(range(2, 6), **FEW).fit(images)
     grid, curve = auto.plot()
     written = [float(t.get_text()) for t in grid.texts if t.get_text() != "not tried"]
     table = auto.search_results_
