@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -10,4 +11,4 @@ sys.path.insert(0, FOLDER)
 @pytest.fixture(autouse=True)
 def _tiny_is_importable(monkeypatch):
     """``tiny:...`` names data and methods here and in worker processes."""
-    monkeypatch.setenv("PYTHONPATH", FOLDER)
+    monkeypatch.setenv("PYTHONPATH", FOLDER, prepend=os.pathsep)

@@ -16,12 +16,7 @@ from threading import Lock
 from types import TracebackType
 
 from twofold.paper.jobs import Result
-from twofold.paper.salvage import (
-    Row,
-    log_is_torn,
-    salvage,
-    set_aside,
-)
+from twofold.paper.salvage import Row, salvage, set_aside
 
 _COLUMNS = tuple(field.name for field in fields(Result))
 _STORED = (*_COLUMNS, "checksum")
@@ -80,9 +75,10 @@ class _DamagedError(Exception):
 class Store:
     """The results of a protocol, by key.
 
-    Each row carries a checksum. A row that does not match it, and rows on damaged
-    pages, are dropped with a warning when the store is opened, so that their fits are
-    run again.
+    Each row carries a checksum. A row that does not match its checksum, and every row
+    on a damaged page, is dropped with a warning when the store is opened. The runner
+    then computes the result again. After a crash SQLite itself recovers the write-ahead
+    log: it replays every complete commit up to the first damaged frame.
 
     Parameters
     ----------
@@ -96,7 +92,6 @@ class Store:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = self._opened()
-            self._check_log()
         except (sqlite3.Error, OSError) as failure:
             raise StoreError(
                 f"cannot open the store {self.path}: {failure}; name another"
@@ -191,15 +186,6 @@ class Store:
                 connection.executemany(_ADD_ORIGIN, origins)
                 connection.executemany(_ADD_RESULT, kept)
             return connection
-
-    def _check_log(self) -> None:
-        """Warn where SQLite has left out the end of a torn or damaged log."""
-        if log_is_torn(self.path, self._connection):
-            warnings.warn(
-                f"the end of the log of the store {self.path} is damaged; the last "
-                "results in it are dropped and will be run again",
-                stacklevel=3,
-            )
 
     def _drop_damaged_rows(self) -> None:
         names = ", ".join(_STORED)
