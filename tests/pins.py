@@ -139,7 +139,7 @@ def reproduction() -> Results:
     return {"table": np.frombuffer(text.encode(), dtype=np.uint8)}
 
 
-MASKED = tuple(methods.TOLD_METHODS)
+MASKED = tuple(methods.MISSING_METHODS)
 
 CASES: dict[str, Callable[[], Results]] = {
     "default": digit_fit(),

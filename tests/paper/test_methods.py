@@ -38,7 +38,7 @@ def test_the_names_are_those_of_the_papers_columns():
 
 
 def test_the_grids_are_the_papers():
-    sizes = {name: len(METHODS[name].settings()) for name in list(METHODS)[:10]}
+    sizes = {name: len(METHODS[name].grid_points()) for name in list(METHODS)[:10]}
     assert sizes == {
         "kmeans": 1,
         "pca": 5,
@@ -112,8 +112,8 @@ def test_an_eleventh_method_is_one_entry(monkeypatch, images):
 
     tree = methods.Method("Tree", build, {"linkage": ("ward", "average")})
     monkeypatch.setitem(METHODS, "tree", tree)
-    for setting in METHODS["tree"].settings():
-        model = methods.build("tree", 3, random_state=0, **setting)
+    for grid_point in METHODS["tree"].grid_points():
+        model = methods.build("tree", 3, random_state=0, **grid_point)
         assert nmi(problems.groups(), model.fit_predict(images)) > 0.9
 
 
@@ -170,9 +170,11 @@ def test_the_kernel_is_gaussian_with_the_radius_as_its_deviation():
 
 
 def test_a_kernel_that_joins_nothing_gets_one_warning(images):
-    with pytest.warns(ConvergenceWarning, match=r"radius=0\.001.*raise radius") as told:
+    with pytest.warns(
+        ConvergenceWarning, match=r"radius=0\.001.*raise radius"
+    ) as caught:
         methods.build("sc", 3, radius=1e-3, random_state=0).fit(images)
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 def test_what_cannot_be_clustered_is_said(images):
@@ -182,7 +184,7 @@ def test_what_cannot_be_clustered_is_said(images):
         CoefficientKMeans(PCA2D(), 3).fit(images)
 
 
-def test_k_means_makes_ten_starts_unless_told_otherwise(images):
+def test_k_means_makes_ten_starts_by_default(images):
     assert methods.build("pca", 3)[-1].n_init == 10
     assert methods.build("kmeans", 3, n_init=2)[-1].n_init == 2
     assert methods.build("gnmf", 3).fit(np.abs(images)).kmeans_.n_init == 10

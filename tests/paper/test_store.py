@@ -19,7 +19,7 @@ RESULT = Result(
     key="a",
     data="yale",
     method="kmeans",
-    setting="{}",
+    grid_point="{}",
     n_clusters=3,
     subset=0,
     seed=0,
@@ -50,6 +50,15 @@ def test_results_come_back_as_they_were(tmp_path):
         assert store.keys() == {f"k{i}" for i in range(5)}
         assert store.has(["k0", "k4"])
         assert not store.has(["k0", "k5"])
+
+
+def test_the_column_of_the_grid_point_is_called_setting(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([replace(RESULT, grid_point='{"radius":1.0}')])
+    connection = sqlite3.connect(tmp_path / "s.sqlite")
+    found = connection.execute("SELECT method, setting FROM results").fetchall()
+    connection.close()
+    assert found == [("kmeans", '{"radius":1.0}')]
 
 
 def test_what_is_there_stays(tmp_path):

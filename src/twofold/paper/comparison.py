@@ -12,7 +12,7 @@ from twofold.paper.objects import find_method
 from twofold.paper.protocol import (
     Protocol,
     as_json,
-    grid_settings,
+    grid_points_of,
     methods_of,
     n_subsets,
     rows,
@@ -26,7 +26,7 @@ from twofold.paper.published import (
 )
 
 Scores = dict[str, dict[int, float | None]]
-"""By setting and subset; None where the fit failed."""
+"""By grid_point and subset; None where the fit failed."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Outcome(Cell):
 
     Attributes
     ----------
-    setting : str or None
+    grid_point : str or None
         The combination of parameters that it is of, as JSON; None where each subset
         has its own.
     subsets : int
@@ -44,7 +44,7 @@ class Outcome(Cell):
         Whether all of the grid was run on all of the protocol's subsets.
     """
 
-    setting: str | None = None
+    grid_point: str | None = None
     subsets: int = 0
     complete: bool = True
 
@@ -138,7 +138,9 @@ class Table:
         yield "Average", [self.average_pair(method) for method in self.methods]
 
 
-def tables(protocol: Protocol, results: Iterable[Result], best: str) -> list[Table]:
+def build_tables(
+    protocol: Protocol, results: Iterable[Result], best: str
+) -> list[Table]:
     """The tables of the data sets that have results; see ``summarize``.
 
     Parameters
@@ -162,7 +164,7 @@ def _group_scores(
 ) -> dict[tuple[str, int, str, str], Scores]:
     """Scores of the tables' fits, not of the studies', by data, N, method, measure."""
     grids = {
-        (data, method): set(map(as_json, grid_settings(protocol, data, method)))
+        (data, method): set(map(as_json, grid_points_of(protocol, data, method)))
         for data in protocol.data
         for method in methods_of(protocol, data)
     }
@@ -170,11 +172,11 @@ def _group_scores(
         lambda: defaultdict(dict)
     )
     for result in results:
-        if result.setting in grids[result.data, result.method]:
+        if result.grid_point in grids[result.data, result.method]:
             for metric in METRICS:
                 kind = result.data, result.n_clusters, result.method, metric
                 score = getattr(result, metric)
-                found[kind][result.setting][result.subset] = score
+                found[kind][result.grid_point][result.subset] = score
     return found
 
 
@@ -191,7 +193,7 @@ def _table(
     for n, method in product(ns, methods):
         scores = grouped.get((data, n, method, metric))
         if scores:
-            combinations = len(grid_settings(protocol, data, method))
+            combinations = len(grid_points_of(protocol, data, method))
             expected = combinations * n_subsets(protocol, data, n)
             complete = sum(map(len, scores.values())) == expected
             ours[n, method] = pick(scores, complete)
@@ -214,23 +216,23 @@ def _best_combination(scores: Scores, complete: bool) -> Outcome:
     """
     most = _most_subsets(scores)
     values = {
-        setting: [score for score in of.values() if score is not None]
-        for setting, of in scores.items()
+        grid_point: [score for score in of.values() if score is not None]
+        for grid_point, of in scores.items()
     }
     means = {s: fmean(found) for s, found in values.items() if len(found) == most}
     if not means:
         return Outcome(None, complete=complete)
     # Of equally good ones the first in the order of the JSON, whatever ran first.
-    setting = max(sorted(means), key=lambda s: means[s])
-    deviation = _deviation(values[setting])
-    return Outcome(means[setting], deviation, setting, most, complete)
+    grid_point = max(sorted(means), key=lambda s: means[s])
+    deviation = _deviation(values[grid_point])
+    return Outcome(means[grid_point], deviation, grid_point, most, complete)
 
 
 def _best_subsets(scores: Scores, complete: bool) -> Outcome:
     """The mean over the subsets of the highest score in each."""
     highest: dict[int, float] = {}
-    for of_setting in scores.values():
-        for subset, score in of_setting.items():
+    for of_grid_point in scores.values():
+        for subset, score in of_grid_point.items():
             if score is not None:
                 highest[subset] = max(score, highest.get(subset, score))
     values = list(highest.values())
@@ -246,7 +248,7 @@ def _is_highest(mean: float | None, means: Iterable[float | None]) -> bool:
 
 
 def _most_subsets(scores: Scores) -> int:
-    return max(len(of_setting) for of_setting in scores.values())
+    return max(len(of_grid_point) for of_grid_point in scores.values())
 
 
 def _deviation(values: list[float]) -> float | None:

@@ -156,7 +156,7 @@ def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=2)
 def load_subset(
-    name: str, n_clusters: int, subset: int, seed: int, *, told: bool = False
+    name: str, n_clusters: int, subset: int, seed: int, *, missing_as_nan: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Images and classes of a random subset of ``n_clusters`` classes.
 
@@ -167,7 +167,7 @@ def load_subset(
         loaded.target, n_clusters, subset_seed(seed, n_clusters, subset)
     )
     images = loaded.images[drawn]
-    if told and loaded.missing is not None:
+    if missing_as_nan and loaded.missing is not None:
         images = np.where(loaded.missing[drawn], np.nan, images)
     return images, loaded.target[drawn]
 

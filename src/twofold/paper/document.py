@@ -4,12 +4,12 @@ from collections import defaultdict
 from itertools import product
 from statistics import fmean
 
-from twofold.paper.about import failure_lines
 from twofold.paper.comparison import Table
 from twofold.paper.data import find_data
 from twofold.paper.objects import find_method
+from twofold.paper.provenance import failure_lines
 from twofold.paper.published import METRICS
-from twofold.paper.summary import Summary
+from twofold.paper.summary import Reproduction
 from twofold.paper.tables import BLANK, LEGEND, markdown
 
 CLOSE = 5.0
@@ -17,11 +17,11 @@ CLOSE = 5.0
 
 _OF_THE_PAPER = ("accuracy", "nmi")
 
-_OURS = {"ts-nmf": "", "ts-nmf-told": ", told"}
+_OURS = {"ts-nmf": "", "ts-nmf-missing": ", missing-aware"}
 """TS-NMF in both ways, and how a row of the second is marked."""
 
 
-def document(summary: Summary) -> str:
+def markdown_page(summary: Reproduction) -> str:
     """What was run, how it agrees with the paper, and all tables, as Markdown."""
     found = summary.tables
     parts = [
@@ -37,8 +37,8 @@ def document(summary: Summary) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _what_was_run(summary: Summary) -> str:
-    protocol, found, origin = summary.protocol, summary.tables, summary.about
+def _what_was_run(summary: Reproduction) -> str:
+    protocol, found, origin = summary.protocol, summary.tables, summary.provenance
     rows = []
     for data in protocol.data:
         fits = {m: n for (d, m), n in origin.fits.items() if d == data}
@@ -56,7 +56,7 @@ def _what_was_run(summary: Summary) -> str:
     return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
 
 
-def options_text(summary: Summary) -> str:
+def options_text(summary: Reproduction) -> str:
     """Everything that changes the figures."""
     protocol = summary.protocol
     parts = [f"Seed {protocol.seed}", f"{protocol.subsets} subsets for each N"]
@@ -98,8 +98,12 @@ def _averages(found: list[Table]) -> str:
 
 def _best_other(table: Table, method: str) -> str:
     """The highest average of the others that know as much, and whose it is."""
-    told = find_method(method).told
-    others = [m for m in table.methods if m != method and find_method(m).told == told]
+    handles_missing = find_method(method).handles_missing
+    others = [
+        m
+        for m in table.methods
+        if m != method and find_method(m).handles_missing == handles_missing
+    ]
     averages = ((table.average(other), other) for other in others)
     known = [(mean, other) for mean, other in averages if mean is not None]
     if not known:

@@ -18,9 +18,9 @@ _SECONDS = {
     "rmnmf": 1.0,
     "semi-nmf": 0.5,
     "ts-nmf": 0.4,
-    "gnmf-told": 2.0,
-    "semi-nmf-told": 0.8,
-    "ts-nmf-told": 0.6,
+    "gnmf-missing": 2.0,
+    "semi-nmf-missing": 0.8,
+    "ts-nmf-missing": 0.6,
 }
 """Of a fit to the 400 images of 32 x 32 pixels of ORL, on one core of a server."""
 
@@ -57,7 +57,7 @@ class Estimate:
 
     def _expected(self, job: Job) -> float:
         kind = job.data, job.method, job.n_clusters
-        return len(job.settings) * (self._seen.get(kind) or rough_seconds(job))
+        return len(job.grid_points) * (self._seen.get(kind) or rough_seconds(job))
 
 
 def rough_seconds(job: Job) -> float:

@@ -50,7 +50,7 @@ def against_clusters(table: Table) -> Figure:
     ]
     for axes, (cells, title) in zip(panels, sources, strict=True):
         for place, method in enumerate(table.methods):
-            if cells is table.ours or not find_method(method).told:
+            if cells is table.ours or not find_method(method).handles_missing:
                 _draw_curve(axes, table, cells, method, place)
         axes.set(title=title, xlabel="number of clusters N")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

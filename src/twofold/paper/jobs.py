@@ -34,8 +34,8 @@ class Result:
     ----------
     key : str
         One of ``Job.keys``.
-    data, method, setting : str
-        The setting as JSON.
+    data, method, grid_point : str
+        The grid_point as JSON.
     n_clusters, subset, seed, max_iter : int
         Of the job; max_iter may be None.
     n_samples : int
@@ -58,7 +58,7 @@ class Result:
     key: str
     data: str
     method: str
-    setting: str
+    grid_point: str
     n_clusters: int
     subset: int
     seed: int
@@ -76,14 +76,18 @@ class Result:
 
 
 def run_job(job: Job, device: str | None = None) -> list[Result]:
-    """Fit and score every setting of a job, in one thread.
+    """Fit and score every grid_point of a job, in one thread.
 
     A fit that fails gives results that say why; the others of its job fail with it
     where they are fitted together.
     """
     method = find_method(job.method)
     images, target = load_subset(
-        job.data, job.n_clusters, job.subset, job.seed, told=method.told
+        job.data,
+        job.n_clusters,
+        job.subset,
+        job.seed,
+        missing_as_nan=method.handles_missing,
     )
     begin = time.perf_counter()
     outcomes: list[dict[str, Any]]
@@ -94,8 +98,8 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
             outcomes = [_scores(job, *fit, target) for fit in fits]
         except Exception as failure:
             reason = f"{type(failure).__name__}: {failure}"
-            outcomes = [{"error": reason[:500]}] * len(job.settings)
-    seconds = (time.perf_counter() - begin) / len(job.settings)
+            outcomes = [{"error": reason[:500]}] * len(job.grid_points)
+    seconds = (time.perf_counter() - begin) / len(job.grid_points)
     shared: dict[str, Any] = {
         **dict.fromkeys(("accuracy", "nmi", "purity", "n_iter", "trace", "error")),
         **{name: value for name, value in asdict(job).items() if name in _SHARED},
@@ -107,10 +111,12 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         Result(
             **(shared | outcome),
             key=key,
-            setting=setting,
+            grid_point=grid_point,
             finished=time.time(),
         )
-        for key, setting, outcome in zip(job.keys, job.settings, outcomes, strict=True)
+        for key, grid_point, outcome in zip(
+            job.keys, job.grid_points, outcomes, strict=True
+        )
     ]
 
 
@@ -120,9 +126,9 @@ _SHARED = ("data", "method", "n_clusters", "subset", "seed", "max_iter")
 def fit_all(
     job: Job, images: np.ndarray, device: str | None
 ) -> list[tuple[Any, np.ndarray]]:
-    """A fitted model and its labels for each setting, in one call if possible."""
+    """A fitted model and its labels for each grid_point, in one call if possible."""
     method = find_method(job.method)
-    settings = [json.loads(setting) for setting in job.settings]
+    grid_points = [json.loads(grid_point) for grid_point in job.grid_points]
     more = {} if job.max_iter is None else {"max_iter": job.max_iter}
     seed = subset_seed(job.seed, job.n_clusters, job.subset)
     X: Any = images
@@ -130,14 +136,17 @@ def fit_all(
         X = on_device(images, device)
         importlib.import_module("torch").set_num_threads(1)
 
-    def build(setting: dict[str, Any]) -> Any:
-        return method.build(job.n_clusters, random_state=seed, **more, **setting)
+    def build(grid_point: dict[str, Any]) -> Any:
+        return method.build(job.n_clusters, random_state=seed, **more, **grid_point)
 
-    if len(settings) > 1 and method.swept:
-        pairs = [tuple(setting[name] for name in method.swept) for setting in settings]
-        models = build(settings[0]).fit_sweep(X, pairs)
+    if len(grid_points) > 1 and method.swept:
+        pairs = [
+            tuple(grid_point[name] for name in method.swept)
+            for grid_point in grid_points
+        ]
+        models = build(grid_points[0]).fit_sweep(X, pairs)
         return [(model, to_numpy(model.labels_)) for model in models]
-    models = [build(setting) for setting in settings]
+    models = [build(grid_point) for grid_point in grid_points]
     return [(model, to_numpy(model.fit_predict(X))) for model in models]
 
 

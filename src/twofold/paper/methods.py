@@ -5,7 +5,7 @@
 >>> model = methods.build("gnmf", n_clusters=10, graph_weight=0.1, random_state=0)
 >>> model.fit_predict(load_digits().images).shape
 (1797,)
->>> len(methods.METHODS["ts-nmf"].settings())
+>>> len(methods.METHODS["ts-nmf"].grid_points())
 245
 
 An eleventh method is one more entry of ``METHODS``.
@@ -30,7 +30,7 @@ from twofold.paper.clusterers import CoefficientKMeans, RBFSpectralClustering
 
 __all__ = [
     "METHODS",
-    "TOLD_METHODS",
+    "MISSING_METHODS",
     "CoefficientKMeans",
     "Method",
     "RBFSpectralClustering",
@@ -67,7 +67,7 @@ class Method:
         Whether ``build`` takes ``max_iter``.
     takes_tensors : bool
         Whether the clusterer fits PyTorch tensors where they lie.
-    told : bool
+    handles_missing : bool
         Whether it is told which entries are missing, as NaN in its images, rather
         than given zeros. The protocol runs it only where entries are missing.
     paper_title : str
@@ -80,17 +80,17 @@ class Method:
     swept: tuple[str, ...] = ()
     iterative: bool = False
     takes_tensors: bool = False
-    told: bool = False
+    handles_missing: bool = False
     paper_title: str = ""
 
-    def settings(self) -> list[dict[str, Any]]:
+    def grid_points(self) -> list[dict[str, Any]]:
         """All combinations of the grid; a single empty one where there is no grid."""
         return list(ParameterGrid(dict(self.grid)))
 
 
 def all_methods() -> dict[str, Method]:
-    """``METHODS`` and ``TOLD_METHODS``."""
-    return METHODS | TOLD_METHODS
+    """``METHODS`` and ``MISSING_METHODS``."""
+    return METHODS | MISSING_METHODS
 
 
 def build(name: str, n_clusters: int, **parameters: Any) -> Any:
@@ -99,7 +99,7 @@ def build(name: str, n_clusters: int, **parameters: Any) -> Any:
     Parameters
     ----------
     name : str
-        One of ``METHODS`` or ``TOLD_METHODS``.
+        One of ``METHODS`` or ``MISSING_METHODS``.
     n_clusters : int
     **parameters
         ``random_state``, which seeds every part here and now, None with fresh seeds;
@@ -241,17 +241,19 @@ METHODS: dict[str, Method] = {
 """The paper's ten."""
 
 
-def _told(name: str) -> Method:
+def _missing_aware(name: str) -> Method:
     """A method of the paper's that fits what was observed."""
     method = METHODS[name]
     return replace(
         method,
-        title=f"{method.title}, told",
+        title=f"{method.title}, missing-aware",
         build=partial(method.build, missing_values=np.nan),
-        told=True,
+        handles_missing=True,
         paper_title=method.title,
     )
 
 
-TOLD_METHODS = {f"{name}-told": _told(name) for name in ("gnmf", "semi-nmf", "ts-nmf")}
+MISSING_METHODS = {
+    f"{name}-missing": _missing_aware(name) for name in ("gnmf", "semi-nmf", "ts-nmf")
+}
 """Those of the ten that can be told which entries are missing."""

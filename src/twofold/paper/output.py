@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
-from twofold.paper.about import failure_lines
 from twofold.paper.comparison import Pair, Table
-from twofold.paper.document import document, options_text
+from twofold.paper.document import markdown_page, options_text
 from twofold.paper.objects import find_method
+from twofold.paper.provenance import failure_lines
 from twofold.paper.published import METRICS
 from twofold.paper.studies import studies_csv
-from twofold.paper.summary import Summary
+from twofold.paper.summary import Reproduction
 from twofold.paper.tables import BLANK, cell_text, csv_text, latex
 
 
@@ -36,7 +36,7 @@ class Picture:
         return f"{_file_name(self.data)}-{self.name}" if self.data else self.name
 
 
-def write_all(summary: Summary, folder: Path) -> list[Path]:
+def write_all(summary: Reproduction, folder: Path) -> list[Path]:
     """Write tables, figures and the page of a summary into a folder.
 
     Each file is complete or as it was before, even if this is interrupted.
@@ -49,19 +49,19 @@ def write_all(summary: Summary, folder: Path) -> list[Path]:
     pictures = draw_all(summary)
     by_data = groupby(summary.tables, key=lambda table: table.data)
     files = {
-        "tables.md": document(summary),
+        "tables.md": markdown_page(summary),
         "tables.csv": csv_text(summary.tables),
         "tables.tex": "\n".join(latex(list(of_data)) for _, of_data in by_data),
         "studies.csv": studies_csv(summary.studies),
         **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
-        "index.html": page(summary, pictures),
+        "index.html": html_page(summary, pictures),
     }
     for name, text in files.items():
         _write(folder / name, text)
     return [folder / name for name in files]
 
 
-def draw_all(summary: Summary) -> list[Picture]:
+def draw_all(summary: Reproduction) -> list[Picture]:
     """All figures as SVG; none, with a warning, where matplotlib is not installed."""
     try:
         from twofold.paper import figures
@@ -99,7 +99,7 @@ def draw_all(summary: Summary) -> list[Picture]:
     return pictures
 
 
-def page(summary: Summary, pictures: list[Picture]) -> str:
+def html_page(summary: Reproduction, pictures: list[Picture]) -> str:
     """The HTML page that holds all of it, with nothing to load."""
     loader = PackageLoader("twofold.paper", "")
     environment = Environment(loader=loader, autoescape=True)
@@ -119,13 +119,13 @@ def page(summary: Summary, pictures: list[Picture]) -> str:
         lead=_lead(summary),
         parts=parts,
         convergence=last[0] if last else None,
-        machines=summary.about.machines,
-        failures=failure_lines(summary.about),
+        machines=summary.provenance.machines,
+        failures=failure_lines(summary.provenance),
     )
 
 
-def _lead(summary: Summary) -> str:
-    origin = summary.about
+def _lead(summary: Reproduction) -> str:
+    origin = summary.provenance
     fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
     return (
         f"{options_text(summary)}. {fits:,} fits, {hours:.1f} hours of work of one "

@@ -21,7 +21,7 @@ STUDY_DIRECTIONS = tuple(range(1, 20, 2))
 
 TRACED_ITERATIONS = 100
 
-Setting = dict[str, Any]
+GridPoint = dict[str, Any]
 
 _TRACED = ('{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5,"tol":0.0}',)
 """The fit of TS-NMF whose objective is drawn."""
@@ -66,7 +66,7 @@ class Job:
     data, method : str
     n_clusters, subset, seed : int
         Which subset: of how many classes, its number, and the protocol's seed.
-    settings : tuple of str
+    grid_points : tuple of str
         The parameters of each fit, as JSON.
     max_iter : int or None
     traced : bool
@@ -78,7 +78,7 @@ class Job:
     n_clusters: int
     subset: int
     seed: int
-    settings: tuple[str, ...]
+    grid_points: tuple[str, ...]
     max_iter: int | None = None
     traced: bool = False
 
@@ -100,8 +100,8 @@ class Job:
             }
         ).encode()
         return tuple(
-            hashlib.sha256(shared + setting.encode()).hexdigest()[:32]
-            for setting in self.settings
+            hashlib.sha256(shared + grid_point.encode()).hexdigest()[:32]
+            for grid_point in self.grid_points
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,14 +138,14 @@ def all_jobs(protocol: Protocol) -> list[Job]:
             n,
             subset,
             protocol.seed,
-            settings,
+            grid_points,
             _max_iter(protocol, method),
         )
         for data in protocol.data
         for n in rows(protocol, data)
         for subset in range(n_subsets(protocol, data, n))
         for method in methods_of(protocol, data)
-        for settings in _batches(method, grid_settings(protocol, data, method))
+        for grid_points in _batches(method, grid_points_of(protocol, data, method))
     ]
     return jobs + list(_studies(protocol))
 
@@ -155,8 +155,9 @@ def methods_of(protocol: Protocol, data: str) -> tuple[str, ...]:
 
     Those that are told what is missing are left out where nothing is.
     """
-    whole = load_data(data, protocol.seed).missing is None
-    return tuple(m for m in protocol.methods if not (whole and find_method(m).told))
+    if load_data(data, protocol.seed).missing is not None:
+        return protocol.methods
+    return tuple(m for m in protocol.methods if not find_method(m).handles_missing)
 
 
 def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
@@ -179,7 +180,7 @@ def n_subsets(protocol: Protocol, data: str, n_clusters: int) -> int:
     return 1 if every else protocol.subsets
 
 
-def grid_settings(protocol: Protocol, data: str, method: str) -> list[Setting]:
+def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
     """The combinations of parameters that the tables choose from."""
     grid = dict(find_method(method).grid)
     if protocol.quick:
@@ -187,20 +188,20 @@ def grid_settings(protocol: Protocol, data: str, method: str) -> list[Setting]:
     return _possible(protocol, data, grid)
 
 
-def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[Setting]:
+def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[GridPoint]:
     """The combinations of a grid, with no more directions than the images have."""
     side = max(load_data(data, protocol.seed).images.shape[1:3])
-    settings = ParameterGrid(grid) if all(map(len, grid.values())) else []
-    return [s for s in settings if s.get("n_directions", 0) <= side]
+    grid_points = ParameterGrid(grid) if all(map(len, grid.values())) else []
+    return [s for s in grid_points if s.get("n_directions", 0) <= side]
 
 
-def _batches(method: str, settings: list[Setting]) -> list[tuple[str, ...]]:
+def _batches(method: str, grid_points: list[GridPoint]) -> list[tuple[str, ...]]:
     """Settings that differ in swept parameters alone, together."""
     swept = find_method(method).swept
     batches: dict[str, list[str]] = {}
-    for setting in settings:
-        fixed = {name: value for name, value in setting.items() if name not in swept}
-        batches.setdefault(as_json(fixed), []).append(as_json(setting))
+    for grid_point in grid_points:
+        fixed = {name: value for name, value in grid_point.items() if name not in swept}
+        batches.setdefault(as_json(fixed), []).append(as_json(grid_point))
     return [tuple(batch) for batch in batches.values()]
 
 
@@ -217,7 +218,7 @@ def _studies(protocol: Protocol) -> Iterator[Job]:
             yield Job(data, "ts-nmf", n, 0, protocol.seed, _TRACED, limit, traced=True)
 
 
-def _further_directions(protocol: Protocol, data: str, method: str) -> list[Setting]:
+def _further_directions(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
     """The grid at those r of the study that the tables have not; none if quick."""
     if protocol.quick:
         return []

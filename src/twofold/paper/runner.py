@@ -20,7 +20,7 @@ _PATIENCE = 0.5
 
 
 @dataclass
-class Progress:
+class RunStatus:
     """How far a run is.
 
     Attributes
@@ -54,7 +54,7 @@ class Progress:
         self.remaining = estimate.seconds_left_after(self.elapsed)
 
 
-Report = Callable[[Progress], None]
+StatusCallback = Callable[[RunStatus], None]
 
 
 def run(
@@ -66,8 +66,8 @@ def run(
     shard: tuple[int, int] = (1, 1),
     device: str | None = None,
     retry: bool = False,
-    report: Report = lambda progress: None,
-) -> Progress:
+    callback: StatusCallback = lambda status: None,
+) -> RunStatus:
     """Run every job of a protocol that a store does not have yet.
 
     Parameters
@@ -86,12 +86,12 @@ def run(
         Where methods that take tensors fit them, such as "cuda".
     retry : bool, default=False
         Whether fits that failed are run again.
-    report : callable
+    callback : callable
         Called with the state of the run before it starts and after each job.
 
     Returns
     -------
-    Progress
+    RunStatus
         At the end.
     """
     if scheduler is None:
@@ -100,13 +100,13 @@ def run(
     done = store.keys(failed=not retry)
     waiting = [job for job in jobs if not done.issuperset(job.keys)]
     estimate = Estimate(store, waiting)
-    progress = Progress(
+    status = RunStatus(
         jobs=len(waiting),
-        fits=sum(len(job.settings) for job in jobs),
+        fits=sum(len(job.grid_points) for job in jobs),
         found=sum(len(done.intersection(job.keys)) for job in jobs),
         remaining=estimate.seconds_left(1 if scheduler else effective_n_jobs(n_jobs)),
     )
-    report(progress)
+    callback(status)
     with closing(Claims(store.path)) as claims:
         while waiting:
             queue = Queue(waiting, store, claims, retry)
@@ -118,20 +118,20 @@ def run(
                 _check_keys(job, results)
                 store.add(results)
                 claims.give_back(job)
-                progress.advance(estimate, job, results)
-                report(progress)
+                status.advance(estimate, job, results)
+                callback(status)
             for job in queue.done_elsewhere:
-                progress.advance(estimate, job, [])
+                status.advance(estimate, job, [])
             waiting = queue.left_to_others
             if waiting:
-                report(progress)
+                callback(status)
                 time.sleep(_PATIENCE)
-    return progress
+    return status
 
 
 def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:
     """One of several disjoint parts of the jobs that take about as long as another."""
-    costs = [len(job.settings) * rough_seconds(job) for job in jobs]
+    costs = [len(job.grid_points) * rough_seconds(job) for job in jobs]
     longest_first = sorted(range(len(jobs)), key=lambda i: -costs[i])
     return [jobs[i] for i in sorted(longest_first[part - 1 :: parts])]
 

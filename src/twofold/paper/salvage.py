@@ -10,7 +10,7 @@ from typing import Any
 Row = tuple[Any, ...]
 
 
-def salvage(path: Path) -> tuple[list[Row], list[Row]]:
+def salvage_rows(path: Path) -> tuple[list[Row], list[Row]]:
     """Origins and results that can be read in a damaged file, from either end."""
     with TemporaryDirectory(dir=path.parent) as folder:
         copy = _whole_length(path, Path(folder))

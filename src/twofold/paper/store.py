@@ -16,9 +16,13 @@ from threading import Lock
 from types import TracebackType
 
 from twofold.paper.jobs import Result
-from twofold.paper.salvage import Row, salvage, set_aside
+from twofold.paper.salvage import Row, salvage_rows, set_aside
 
-_COLUMNS = tuple(field.name for field in fields(Result))
+_COLUMNS = tuple(
+    "setting" if field.name == "grid_point" else field.name for field in fields(Result)
+)
+"""Columns of a result, in the order of its fields; the file calls a grid point so."""
+
 _STORED = (*_COLUMNS, "checksum")
 _TYPES = {
     "n_clusters": "INTEGER",
@@ -173,7 +177,7 @@ class Store:
         try:
             return _connect(self.path)
         except _DamagedError as damage:
-            origins, kept = salvage(self.path)
+            origins, kept = salvage_rows(self.path)
             damaged = set_aside(self.path)
             connection = _connect(self.path)
             warnings.warn(

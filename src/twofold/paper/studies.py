@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twofold.paper.jobs import Result
-from twofold.paper.protocol import Protocol, as_json, grid_settings, rows
+from twofold.paper.protocol import Protocol, as_json, grid_points_of, rows
 from twofold.paper.published import METRICS
 
 Curve = dict[int, float]
@@ -40,7 +40,7 @@ class Study:
     trace: list[float]
 
 
-def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
+def collect_studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
     """The studies of every data set that has results of its last row."""
     last = {data: rows(protocol, data)[-1] for data in protocol.data}
     found: dict[str, list[Result]] = defaultdict(list)
@@ -53,22 +53,22 @@ def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
 
 def _study(protocol: Protocol, results: list[Result]) -> Study:
     data, n_clusters = results[0].data, results[0].n_clusters
-    weights = set(map(as_json, grid_settings(protocol, data, "ts-nmf")))
+    weights = set(map(as_json, grid_points_of(protocol, data, "ts-nmf")))
     curves: dict[tuple[str, str], Curve] = defaultdict(dict)
     grids: dict[str, Grid] = defaultdict(dict)
     trace: list[float] = []
     for result in results:
-        setting = json.loads(result.setting)
-        if "n_directions" not in setting:
+        grid_point = json.loads(result.grid_point)
+        if "n_directions" not in grid_point:
             continue
         if result.trace:
             trace = json.loads(result.trace)
             continue
         for metric in METRICS:
             score = getattr(result, metric)
-            _raise(curves[result.method, metric], setting["n_directions"], score)
-            if result.method == "ts-nmf" and result.setting in weights:
-                pair = setting["energy_weight"], setting["graph_weight"]
+            _raise(curves[result.method, metric], grid_point["n_directions"], score)
+            if result.method == "ts-nmf" and result.grid_point in weights:
+                pair = grid_point["energy_weight"], grid_point["graph_weight"]
                 _raise(grids[metric], pair, score)
     return Study(data, n_clusters, dict(curves), dict(grids), trace)
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twofold.paper.about import About, about
-from twofold.paper.comparison import Table, tables
+from twofold.paper.comparison import Table, build_tables
 from twofold.paper.jobs import Result
 from twofold.paper.protocol import Protocol, all_jobs
-from twofold.paper.studies import Study, studies
+from twofold.paper.provenance import Provenance, collect_provenance
+from twofold.paper.studies import Study, collect_studies
 
 
 @dataclass(frozen=True)
-class Summary:
+class Reproduction:
     """What a protocol has shown so far.
 
     Attributes
@@ -23,7 +23,7 @@ class Summary:
         One for each data set that has results and each measure.
     studies : list of Study
         One for each data set that has results.
-    about : About
+    provenance : Provenance
         Where the results come from.
     """
 
@@ -31,12 +31,12 @@ class Summary:
     best: str
     tables: list[Table]
     studies: list[Study]
-    about: About
+    provenance: Provenance
 
 
 def summarize(
     protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
-) -> Summary:
+) -> Reproduction:
     """Summarise the results of a protocol, whatever else is among them.
 
     Parameters
@@ -62,5 +62,7 @@ def summarize(
             "there are no results of this protocol with this data and code; "
             f"those given are of: {held or 'nothing'}"
         )
-    found = tables(protocol, own, best)
-    return Summary(protocol, best, found, studies(protocol, own), about(own))
+    found = build_tables(protocol, own, best)
+    return Reproduction(
+        protocol, best, found, collect_studies(protocol, own), collect_provenance(own)
+    )

@@ -73,7 +73,7 @@ def csv_text(tables: Iterable[Table]) -> str:
                 [
                     *(table.data, table.metric, n, method),
                     *("" if number is None else f"{number:.2f}" for number in numbers),
-                    *(ours.subsets, int(ours.complete), ours.setting or ""),
+                    *(ours.subsets, int(ours.complete), ours.grid_point or ""),
                 ]
             )
     return file.getvalue()

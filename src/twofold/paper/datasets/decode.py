@@ -10,7 +10,7 @@ from twofold.io.arrays import read_arrays, unflatten
 from twofold.paper.datasets.catalogue import Entry
 
 
-def decode(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
+def decode_file(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
     """The images (n, h, w), uint8 and upright, and the classes (n,) of a data set.
 
     Names and axes of the arrays in the file, the order of its pixels, their scale

@@ -6,7 +6,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from twofold.paper.datasets.catalogue import CATALOGUE
-from twofold.paper.datasets.locate import find, locate, way_to_get
+from twofold.paper.datasets.locate import find, load_entry, way_to_get
 
 NAMES = (*CATALOGUE, "digits")
 
@@ -36,7 +36,7 @@ def load(name: str, path: str | Path | None = None, *, download: bool = True) ->
     if name == "digits":
         return load_digits()
     entry = CATALOGUE[name]
-    images, target = locate(entry, path, download=download)
+    images, target = load_entry(entry, path, download=download)
     return Bunch(
         images=images,
         target=target,

@@ -10,7 +10,7 @@ import numpy as np
 import pooch
 
 from twofold.paper.datasets.catalogue import Entry
-from twofold.paper.datasets.decode import decode
+from twofold.paper.datasets.decode import decode_file
 
 Decoded = tuple[np.ndarray, np.ndarray]
 
@@ -23,7 +23,7 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("twofold"))
 
 
-def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
+def load_entry(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
     """The images and classes of a data set.
 
     Looked for at ``path`` if it is given, and nowhere else; otherwise in the folder
@@ -32,7 +32,7 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
     if path is not None:
         path = Path(path).expanduser()
         if path.is_file():
-            return decode(path, entry)
+            return decode_file(path, entry)
         found = _in_folder(path, entry)
         if found is None:
             names = " or ".join(entry.files)
@@ -52,7 +52,7 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
 
 
 def find(entry: Entry) -> Path | None:
-    """The file that ``locate`` finds without a download, its content unseen."""
+    """The file that ``load_entry`` finds without a download, its content unseen."""
     found = (_file(folder, entry) for folder in _folders())
     return next((path for path in found if path is not None), None)
 
@@ -91,7 +91,7 @@ def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
         os.close(handle)
         try:
             _download(address, partial, timeout)
-            decoded = decode(Path(partial), entry)
+            decoded = decode_file(Path(partial), entry)
             os.replace(partial, folder / name)
             return decoded
         except (OSError, ValueError) as error:
@@ -113,7 +113,7 @@ def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
     if path is None:
         return None
     try:
-        return decode(path, entry)
+        return decode_file(path, entry)
     except ValueError as error:
         raise ValueError(f"{error}; remove or replace this file") from error
 

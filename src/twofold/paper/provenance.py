@@ -12,7 +12,7 @@ from twofold.paper.objects import find_method
 
 
 @dataclass(frozen=True)
-class About:
+class Provenance:
     """Where results come from.
 
     Attributes
@@ -36,7 +36,7 @@ class About:
     failures: dict[tuple[str, str, str], int]
 
 
-def about(results: Iterable[Result]) -> About:
+def collect_provenance(results: Iterable[Result]) -> Provenance:
     """Describe where results come from."""
     fits: Counter[tuple[str, str]] = Counter()
     seconds: Counter[tuple[str, str]] = Counter()
@@ -56,10 +56,10 @@ def about(results: Iterable[Result]) -> About:
     ends = (min(times), max(times)) if times else ()
     days = [datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends]
     when = " to ".join(dict.fromkeys(days))
-    return About(dict(fits), hours, machines, when, dict(failures))
+    return Provenance(dict(fits), hours, machines, when, dict(failures))
 
 
-def failure_lines(origin: About) -> list[str]:
+def failure_lines(origin: Provenance) -> list[str]:
     """Which fits failed, and why."""
     return [
         f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
