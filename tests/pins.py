@@ -195,7 +195,7 @@ CASES: dict[str, Callable[[], Results]] = {
     "GNMF, missing": lambda: decomposition(
         GNMF(5, missing_values=np.nan, random_state=0), pierced_digits()
     ),
-    **{f"method {name}": method(name) for name in (*methods.METHODS, *MASKED)},
+    **{f"method {name}": method(name) for name in (*methods.PAPER_METHODS, *MASKED)},
     "reproduction": reproduction,
 }
 

@@ -13,7 +13,7 @@ from real_data import folder, load_or_skip
 from twofold import datasets
 from twofold.paper import Protocol, data_at_hand
 from twofold.paper.data import _some_rows, load_data, load_subset
-from twofold.paper.methods import METHODS, Method
+from twofold.paper.methods import METHODS, PAPER_METHODS, Method
 from twofold.paper.protocol import all_jobs, rows
 
 TINY = Protocol(data=("tiny:faces",), subsets=3)
@@ -187,7 +187,7 @@ def test_digits_stand_in_where_no_data_is(monkeypatch, tmp_path):
 
 
 def test_methods_know_what_they_are():
-    assert [n for n, m in METHODS.items() if not m.iterative] == [
+    assert [n for n, m in PAPER_METHODS.items() if not m.iterative] == [
         "kmeans",
         "pca",
         "2dpca",

@@ -8,7 +8,7 @@
 >>> len(methods.METHODS["ts-nmf"].grid_points())
 245
 
-An eleventh method is one more entry of ``METHODS``.
+A baseline is one file with its builder and one entry of ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,6 +31,7 @@ from twofold.paper.clusterers import CoefficientKMeans, RBFSpectralClustering
 __all__ = [
     "METHODS",
     "MISSING_METHODS",
+    "PAPER_METHODS",
     "CoefficientKMeans",
     "Method",
     "RBFSpectralClustering",
@@ -213,7 +214,7 @@ def _kmeans(n_clusters: int, seed: int, **more: Any) -> KMeans:
     return KMeans(n_clusters, random_state=seed, **{"n_init": 10, **more})
 
 
-METHODS: dict[str, Method] = {
+PAPER_METHODS: dict[str, Method] = {
     "kmeans": Method("K-Means", kmeans),
     "pca": Method("PCA", pca, {"n_components": DIRECTIONS}),
     "rpca": Method("RPCA", rpca, iterative=True),
@@ -238,12 +239,25 @@ METHODS: dict[str, Method] = {
         takes_tensors=True,
     ),
 }
-"""The paper's ten."""
+"""The ten methods of the paper's tables, in the order of their columns."""
+
+METHODS: dict[str, Method] = {
+    **PAPER_METHODS,
+    # To add a baseline:
+    # 1. Write a file with its builder, such as paper/linkage.py with a function
+    #    ``linkage(n_clusters, *, random_state=None, sample_shape=None, **parameters)``
+    #    that returns an unfitted clusterer; ``pca`` above is an example.
+    # 2. Import the builder and add one entry here, with the values to tune over:
+    #    "linkage": Method("Linkage", linkage, {"linkage": ("ward", "average")}),
+    # The command line, the tables and figures, the benchmarks and the tests read this
+    # registry. No other file lists the methods.
+}
+"""All methods by name: the ten of the paper and the baselines added to them."""
 
 
 def _missing_aware(name: str) -> Method:
     """A method of the paper's that fits what was observed."""
-    method = METHODS[name]
+    method = PAPER_METHODS[name]
     return replace(
         method,
         title=f"{method.title}, missing-aware",
@@ -256,4 +270,4 @@ def _missing_aware(name: str) -> Method:
 MISSING_METHODS = {
     f"{name}-missing": _missing_aware(name) for name in ("gnmf", "semi-nmf", "ts-nmf")
 }
-"""Those of the ten that can be told which entries are missing."""
+"""The methods of the paper that accept missing entries, as NaN in their images."""

@@ -36,7 +36,7 @@ def find_method(name: str) -> Method:
     found = by_import_path("--method", name, known)
     if not isinstance(found, Method):
         raise ValueError(
-            f"--method {name} must be a twofold.paper.methods.Method, got "
+            f"--method {name} must be a twofold.methods.Method, got "
             f"{type(found).__name__}"
         )
     return found
