@@ -12,7 +12,7 @@ from real_data import folder, load_or_skip
 
 from twofold import datasets
 from twofold.paper import Protocol, data_at_hand
-from twofold.paper.data import _some_rows, load_data, load_subset
+from twofold.paper.data import _default_rows, load_data, load_subset
 from twofold.paper.methods import METHODS, PAPER_METHODS, Method
 from twofold.paper.protocol import all_jobs, rows
 
@@ -148,7 +148,7 @@ def test_removed_entries_are_those_of_the_corruption_of_the_whole_set(monkeypatc
 def test_rows_of_a_users_data_set(monkeypatch):
     assert rows(TINY, "tiny:faces") == (2, 3, 4)
     assert rows(TINY, "tiny:load") == (2, 3, 4)  # a function: all from 2 on
-    assert min(_some_rows(11)) == 2
+    assert min(_default_rows(11)) == 2
     assert rows(replace(TINY, clusters=(4, 2)), "tiny:faces") == (2, 4)
     with pytest.raises(ValueError, match=r"--clusters must be at most 4.*got 9"):
         rows(replace(TINY, clusters=(9,)), "tiny:faces")

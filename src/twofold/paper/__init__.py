@@ -1,4 +1,4 @@
-"""The paper's protocol: its data sets, runner and result store, and its tables."""
+"""The paper's protocol: data sets, methods, runner, result store and tables."""
 
 from twofold.paper.comparison import Outcome, Pair, Table
 from twofold.paper.data import DATA, DataSet

@@ -1,4 +1,4 @@
-"""What is run: every method over its grid on the same random subsets of classes."""
+"""The protocol: every method over its grid on the same random subsets of classes."""
 
 import hashlib
 import json
@@ -15,37 +15,40 @@ from twofold.paper.methods import METHODS, all_methods
 from twofold.paper.objects import find_method, source_digest
 
 QUICK_DATA = ("yale", "jaffe", "orl-40")
+"""Data sets of a quick run."""
 
 STUDY_DIRECTIONS = tuple(range(1, 20, 2))
-"""r in the paper's study of it."""
+"""Numbers of directions r in the paper's study of r."""
 
 TRACED_ITERATIONS = 100
+"""Number of iterations of the fit whose objective is drawn."""
 
 GridPoint = dict[str, Any]
 
 _TRACED = ('{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5,"tol":0.0}',)
-"""The fit of TS-NMF whose objective is drawn."""
+"""Grid point of the TS-NMF fit whose objective is drawn."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is run.
+    """Data sets, methods and options of a reproduction.
 
     Attributes
     ----------
     data, methods : tuple of str
-        Names, or import paths.
+        Names or import paths of the data sets and the methods.
     clusters : tuple of int
-        The numbers of classes, N. Empty takes the rows of the paper's tables, or
-        those of a data set of the user's.
+        Numbers of classes, N. Empty means the rows of each data set, which are those of
+        the paper's tables for the paper's data.
     subsets : int
-        Random subsets for each N; all classes are run once.
+        Number of random subsets for each N. All classes together are run once.
     seed : int
-        Of the subsets, the removed entries and the starts.
+        Seed of the subsets, the removed entries and the starts.
     max_iter : int or None
-        Of iterative methods; None leaves each its own.
+        Maximum number of iterations of the iterative methods. None means the default
+        of each method.
     quick : bool
-        Every second value of a grid and two values of N.
+        Whether only every second value of a grid and two values of N are run.
     """
 
     data: tuple[str, ...] = PAPER_DATA
@@ -59,16 +62,18 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Job:
-    """Fits that share all but the parameters that a method sweeps.
+    """Fits of one method to one subset, which differ only in the swept parameters.
 
     Attributes
     ----------
     data, method : str
+        Names of the data set and the method.
     n_clusters, subset, seed : int
-        Which subset: of how many classes, its number, and the protocol's seed.
+        Number of classes, index of the subset and seed of the protocol.
     grid_points : tuple of str
-        The parameters of each fit, as JSON.
+        Parameters of each fit, as JSON.
     max_iter : int or None
+        Maximum number of iterations, or None for the default of the method.
     traced : bool
         Whether the objective of each iteration is kept.
     """
@@ -84,10 +89,10 @@ class Job:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """What tells each fit from all others: everything that determines it.
+        """Key of each fit: a digest of everything that determines the result.
 
-        A job does not take its keys along to another process, which may have other
-        data or another version of the code.
+        Keys are not pickled. A worker computes them from its own data and code, so that
+        a difference between the machines is detected.
         """
         shared = as_json(
             {
@@ -105,27 +110,28 @@ class Job:
         )
 
     def __getstate__(self) -> dict[str, Any]:
+        # Leave the cached keys out, see ``keys``.
         return {name: v for name, v in vars(self).items() if name != "keys"}
 
 
 def as_json(value: Any) -> str:
-    """The same text for equal values."""
+    """Return canonical JSON: equal values give the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def data_at_hand(quick: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The data sets to run where none are named, and those that are not here.
+    """Return the default data sets that are available, and those that are not.
 
-    The digits, which come with scikit-learn, stand in where none of the others is.
+    If none is available, scikit-learn's digits are used.
     """
-    wanted = QUICK_DATA if quick else PAPER_DATA
-    here = tuple(name for name in wanted if is_here(name))
-    missing = tuple(name for name in wanted if name not in here)
+    names = QUICK_DATA if quick else PAPER_DATA
+    here = tuple(name for name in names if is_here(name))
+    missing = tuple(name for name in names if name not in here)
     return here or ("digits",), missing
 
 
 def all_jobs(protocol: Protocol) -> list[Job]:
-    """The jobs of a protocol; those on the same subset follow each other."""
+    """Return the jobs of a protocol, the jobs on one subset side by side."""
     if not any(methods_of(protocol, data) for data in protocol.data):
         raise ValueError(
             f"--method {','.join(protocol.methods)} is for data sets with missing "
@@ -151,9 +157,9 @@ def all_jobs(protocol: Protocol) -> list[Job]:
 
 
 def methods_of(protocol: Protocol, data: str) -> tuple[str, ...]:
-    """The methods that a data set is run with.
+    """Return the methods that are run on a data set.
 
-    Those that are told what is missing are left out where nothing is.
+    Missing-aware methods are left out if no entry is missing.
     """
     if load_data(data, protocol.seed).missing is not None:
         return protocol.methods
@@ -161,7 +167,7 @@ def methods_of(protocol: Protocol, data: str) -> tuple[str, ...]:
 
 
 def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
-    """The numbers of classes that a data set is run with."""
+    """Return the numbers of classes, N, that are run on a data set."""
     loaded = load_data(data, protocol.seed)
     if protocol.clusters:
         largest = max(protocol.clusters)
@@ -175,13 +181,13 @@ def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
 
 
 def n_subsets(protocol: Protocol, data: str, n_clusters: int) -> int:
-    """How many subsets of ``n_clusters`` classes are run: one if that is all."""
-    every = n_clusters == load_data(data, protocol.seed).n_classes
-    return 1 if every else protocol.subsets
+    """Return the number of subsets of ``n_clusters`` classes."""
+    all_classes = n_clusters == load_data(data, protocol.seed).n_classes
+    return 1 if all_classes else protocol.subsets
 
 
 def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
-    """The combinations of parameters that the tables choose from."""
+    """Return the grid points among which the tables choose the best."""
     grid = dict(find_method(method).grid)
     if protocol.quick:
         grid = {name: values[1::2] or values for name, values in grid.items()}
@@ -189,14 +195,14 @@ def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint
 
 
 def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[GridPoint]:
-    """The combinations of a grid, with no more directions than the images have."""
+    """Return the points of a grid with at most as many directions as the images."""
     side = max(load_data(data, protocol.seed).images.shape[1:3])
     grid_points = ParameterGrid(grid) if all(map(len, grid.values())) else []
     return [s for s in grid_points if s.get("n_directions", 0) <= side]
 
 
 def _batches(method: str, grid_points: list[GridPoint]) -> list[tuple[str, ...]]:
-    """Settings that differ in swept parameters alone, together."""
+    """Group grid points that differ only in the swept parameters."""
     swept = find_method(method).swept
     batches: dict[str, list[str]] = {}
     for grid_point in grid_points:
@@ -206,7 +212,10 @@ def _batches(method: str, grid_points: list[GridPoint]) -> list[tuple[str, ...]]
 
 
 def _studies(protocol: Protocol) -> Iterator[Job]:
-    """On the last row: more directions than the tables have, and a traced fit."""
+    """Yield the jobs of the parameter studies, on the first subset of the last row.
+
+    They are fits with more directions than the tables have, and a traced fit.
+    """
     for data in protocol.data:
         n = rows(protocol, data)[-1]
         for method in sorted({"2dpca", "ts-nmf"}.intersection(protocol.methods)):
@@ -219,12 +228,12 @@ def _studies(protocol: Protocol) -> Iterator[Job]:
 
 
 def _further_directions(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
-    """The grid at those r of the study that the tables have not; none if quick."""
+    """Return the grid points of the study whose r is not in the tables."""
     if protocol.quick:
         return []
     grid = dict(METHODS[method].grid)
-    beyond = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
-    return _possible(protocol, data, grid | {"n_directions": tuple(sorted(beyond))})
+    further = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
+    return _possible(protocol, data, grid | {"n_directions": tuple(sorted(further))})
 
 
 def _max_iter(protocol: Protocol, method: str) -> int | None:

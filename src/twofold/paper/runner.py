@@ -1,4 +1,4 @@
-"""From a protocol to a store that has all of its results."""
+"""Run a protocol and write its results to a store."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,23 +15,30 @@ from twofold.paper.protocol import Job, Protocol, all_jobs
 from twofold.paper.store import Store
 from twofold.paper.workers import ClusterError, run_here, run_on_cluster
 
-_PATIENCE = 0.5
-"""Seconds between two looks at jobs that another process runs."""
+_POLL_INTERVAL = 0.5
+"""Seconds between two checks of the jobs that another process runs."""
 
 
 @dataclass
 class RunStatus:
-    """How far a run is.
+    """State of a run.
 
     Attributes
     ----------
-    jobs, fits : int
-        In all, of which ``found`` fits were in the store before.
+    jobs : int
+        Number of jobs to run.
+    fits : int
+        Number of fits of the protocol.
     found : int
-    jobs_done, fits_done, failed : int
-        In this run, ``failed`` counting fits.
+        Number of fits that were in the store before the run.
+    jobs_done, fits_done : int
+        Numbers of jobs and fits that ended in this run.
+    failed : int
+        Number of fits that failed in this run.
     elapsed, remaining : float
-        Seconds of this run; ``remaining`` is an estimate.
+        Seconds since the start, and estimated seconds to the end.
+    begin : float
+        Time of the start, on the monotonic clock.
     """
 
     jobs: int
@@ -45,7 +52,7 @@ class RunStatus:
     begin: float = field(default_factory=time.monotonic)
 
     def advance(self, estimate: Estimate, job: Job, results: list[Result]) -> None:
-        """Count a job that has ended, here or, without results, elsewhere."""
+        """Count a job that has ended. Jobs of other processes have no results here."""
         self.jobs_done += 1
         self.fits_done += len(results)
         self.failed += sum(result.error is not None for result in results)
@@ -55,6 +62,7 @@ class RunStatus:
 
 
 StatusCallback = Callable[[RunStatus], None]
+"""Function that is called with the status of a run."""
 
 
 def run(
@@ -73,26 +81,28 @@ def run(
     Parameters
     ----------
     protocol : Protocol
+        Protocol to run.
     store : Store
-        Gets the results of each job as it ends. Several processes may share one: each
-        job is run by one of them.
+        Store to which the results of each job are added when the job ends. Several
+        processes may share a store; each job is run by one of them.
     n_jobs : int, default=-1
-        Processes of one thread each, as in joblib; -1 is one for every core.
+        Number of processes of one thread each, as in joblib. -1 means one for each
+        core.
     scheduler : str or None
-        Address of a Dask scheduler whose workers run the jobs instead.
+        Address of a Dask scheduler whose workers run the jobs. None runs them here.
     shard : (int, int), default=(1, 1)
-        Which part of the jobs this run is to do, from 1, and of how many.
+        Index of the part of the jobs to run, counted from 1, and number of parts.
     device : str or None
-        Where methods that take tensors fit them, such as "cuda".
+        Device of the methods that accept tensors, such as "cuda".
     retry : bool, default=False
-        Whether fits that failed are run again.
+        Whether failed fits are run again.
     callback : callable
-        Called with the state of the run before it starts and after each job.
+        Function that is called with the status before the run and after each job.
 
     Returns
     -------
     RunStatus
-        At the end.
+        Status at the end.
     """
     if scheduler is None:
         check_device(device)
@@ -122,22 +132,23 @@ def run(
                 callback(status)
             for job in queue.done_elsewhere:
                 status.advance(estimate, job, [])
-            waiting = queue.left_to_others
+            # Jobs claimed elsewhere are tried again: their process may be killed.
+            waiting = queue.claimed_elsewhere
             if waiting:
                 callback(status)
-                time.sleep(_PATIENCE)
+                time.sleep(_POLL_INTERVAL)
     return status
 
 
 def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:
-    """One of several disjoint parts of the jobs that take about as long as another."""
+    """Return one of several disjoint parts of the jobs of about equal cost."""
     costs = [len(job.grid_points) * rough_seconds(job) for job in jobs]
     longest_first = sorted(range(len(jobs)), key=lambda i: -costs[i])
     return [jobs[i] for i in sorted(longest_first[part - 1 :: parts])]
 
 
 def _check_keys(job: Job, results: list[Result]) -> None:
-    """Refuse results that a worker computed from something else than was asked for."""
+    """Refuse results that a worker computed from other data or code."""
     if tuple(result.key for result in results) != job.keys:
         raise ClusterError(
             f"a worker has other data for {job.data}, another source of {job.method} "
@@ -146,27 +157,39 @@ def _check_keys(job: Job, results: list[Result]) -> None:
 
 
 class Queue:
-    """Iterates over the jobs that are for this process to run, claiming each.
+    """Iterator over the jobs that this process can claim.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        Jobs to run.
+    store : Store
+        Store with the results of finished jobs.
+    claims : Claims
+        Claims of this process.
+    retry : bool
+        Whether failed fits are run again.
 
     Attributes
     ----------
-    left_to_others : list of Job
-        Those that another process was running when they were to be drawn.
+    claimed_elsewhere : list of Job
+        Jobs that another process was running when the iterator reached them.
     done_elsewhere : list of Job
-        Those that another process had finished by then.
+        Jobs that another process had finished by then.
     """
 
     def __init__(
         self, jobs: list[Job], store: Store, claims: Claims, retry: bool
     ) -> None:
         self._jobs, self._store, self._claims, self._retry = jobs, store, claims, retry
-        self.left_to_others: list[Job] = []
+        self.claimed_elsewhere: list[Job] = []
         self.done_elsewhere: list[Job] = []
 
     def __iter__(self) -> Iterator[Job]:
         for job in self._jobs:
             if not self._claims.take(job):
-                self.left_to_others.append(job)
+                self.claimed_elsewhere.append(job)
+            # Another process may have finished the job before the claim was taken.
             elif self._store.has(job.keys, failed=not self._retry):
                 self._claims.give_back(job)
                 self.done_elsewhere.append(job)

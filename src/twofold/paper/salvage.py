@@ -11,13 +11,14 @@ Row = tuple[Any, ...]
 
 
 def salvage_rows(path: Path) -> tuple[list[Row], list[Row]]:
-    """Origins and results that can be read in a damaged file, from either end."""
+    """Return the readable rows of the tables ``origins`` and ``results``."""
     with TemporaryDirectory(dir=path.parent) as folder:
-        copy = _whole_length(path, Path(folder))
+        copy = _padded_copy(path, Path(folder))
         return _readable(copy, "origins"), _readable(copy, "results")
 
 
 def _readable(path: Path, table: str) -> list[Row]:
+    """Read a table from both ends up to the first damaged page."""
     rows: dict[object, Row] = {}
     for direction in ("ASC", "DESC"):
         query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
@@ -30,8 +31,11 @@ def _readable(path: Path, table: str) -> list[Row]:
     return list(rows.values())
 
 
-def _whole_length(path: Path, folder: Path) -> Path:
-    """A copy with zeros for what was cut off: SQLite reads no file that is short."""
+def _padded_copy(path: Path, folder: Path) -> Path:
+    """Copy a file and its log, and append zeros up to the length in its header.
+
+    SQLite does not read a file that is shorter than its header says.
+    """
     for suffix in ("", "-wal"):
         part = path.with_name(path.name + suffix)
         if part.exists():
@@ -39,13 +43,14 @@ def _whole_length(path: Path, folder: Path) -> Path:
     copy = folder / path.name
     with copy.open("r+b") as file:
         header = file.read(32)
+        # Offsets of the database header; a page size of 0 stands for 65536.
         pages, size = header[28:32], header[16:18]
         file.truncate(int.from_bytes(pages) * (int.from_bytes(size) or 65536))
     return copy
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged store, and drop the files that SQLite keeps beside it."""
+    """Rename a damaged store and delete its write-ahead log and shared memory."""
     aside, number = path.with_name(f"{path.name}.damaged"), 1
     while aside.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""All that results say of a protocol, to be written in whatever form."""
+"""Tables, studies and provenance of the results of a protocol."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,19 +12,20 @@ from twofold.paper.studies import Study, collect_studies
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a protocol has shown so far.
+    """Summary of all results of a protocol.
 
     Attributes
     ----------
     protocol : Protocol
+        Protocol of the results.
     best : {"combination", "subset"}
-        What the tables report of a grid.
+        Score of a grid that is reported, see ``summarize``.
     tables : list of Table
-        One for each data set that has results and each measure.
+        One table for each data set that has results and each measure.
     studies : list of Study
-        One for each data set that has results.
+        One study for each data set that has results.
     provenance : Provenance
-        Where the results come from.
+        Origin of the results.
     """
 
     protocol: Protocol
@@ -37,32 +38,40 @@ class Reproduction:
 def summarize(
     protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
 ) -> Reproduction:
-    """Summarise the results of a protocol, whatever else is among them.
+    """Summarise the results of a protocol.
 
     Parameters
     ----------
     protocol : Protocol
-        Its data sets must be at hand: they are part of what tells a result of theirs
-        from those of other pixels, methods or versions under the same name.
+        Protocol to summarise. Its data sets must be available, because the key of a
+        result depends on the pixels.
     results : iterable of Result
+        Results of this protocol and possibly of others, which are ignored.
     best : {"combination", "subset"}
-        Which figure of a grid is reported. The paper reports "the average performance
-        with all combinations of parameters tested"; read as the mean over the subsets
-        for each combination, of which the best is reported. "subset" takes the best
-        combination of every subset instead, which cannot be lower. Either way each
-        measure has its own.
+        Score of a grid that is reported. "combination": the highest mean over the
+        subsets among all grid points. "subset": the mean over the subsets of the best
+        score of each, which is at least as high. Every measure has its own best grid
+        point. The paper reports "the average performance with all combinations of
+        parameters tested", which we read as "combination".
+
+    Returns
+    -------
+    Reproduction
     """
-    wanted = {key for job in all_jobs(protocol) for key in job.keys}
+    keys = {key for job in all_jobs(protocol) for key in job.keys}
     results = list(results)
-    own = [result for result in results if result.key in wanted]
-    if not own:
+    selected = [result for result in results if result.key in keys]
+    if not selected:
         kinds = sorted({(r.data, r.seed, r.max_iter or 0) for r in results})
         held = "; ".join(f"{d}, seed {s}, max_iter {m or None}" for d, s, m in kinds)
         raise ValueError(
             "there are no results of this protocol with this data and code; "
             f"those given are of: {held or 'nothing'}"
         )
-    found = build_tables(protocol, own, best)
     return Reproduction(
-        protocol, best, found, collect_studies(protocol, own), collect_provenance(own)
+        protocol,
+        best,
+        build_tables(protocol, selected, best),
+        collect_studies(protocol, selected),
+        collect_provenance(selected),
     )
