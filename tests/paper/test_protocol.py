@@ -115,9 +115,9 @@ def test_the_key_knows_the_pixels(monkeypatch):
     damaged = replace(tiny.faces, load=tiny.load, removed=0.2)
     monkeypatch.setattr(tiny, "faces", damaged)
     load_data.cache_clear()
-    with_holes = replace(job).keys
+    with_missing = replace(job).keys
     load_data.cache_clear()
-    assert len({before, after, with_holes}) == 3
+    assert len({before, after, with_missing}) == 3
 
 
 def test_the_key_knows_the_source_of_a_users_method(monkeypatch):

@@ -117,7 +117,7 @@ def test_what_is_missing_is_marked():
     assert (cell.mean, cell.subsets, cell.complete) == (90.0, 1, False)
 
 
-def test_a_combination_that_saw_fewer_subsets_cannot_win():
+def test_a_grid_point_run_on_fewer_subsets_cannot_win():
     found = [
         one
         for one in results()

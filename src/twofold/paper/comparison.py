@@ -171,7 +171,7 @@ def build_tables(
 def _group_scores(
     protocol: Protocol, results: Iterable[Result]
 ) -> dict[tuple[str, int, str, str], Scores]:
-    """Group scores by data, N, method and measure, without those of the studies."""
+    """Group scores by data, N, method and measure, without the studies."""
     grids = {
         (data, method): set(map(as_json, grid_points_of(protocol, data, method)))
         for data in protocol.data
@@ -197,7 +197,7 @@ def _table(
     best: str,
 ) -> Table:
     pick = _best_combination if best == "combination" else _best_subsets
-    ours, theirs = {}, {}
+    ours, published = {}, {}
     ns, methods = rows(protocol, data), methods_of(protocol, data)
     for n, method in product(ns, methods):
         scores = grouped.get((data, n, method, metric))
@@ -208,8 +208,8 @@ def _table(
             ours[n, method] = pick(scores, complete)
         cell = paper_tables().get((data, metric, n, _column(method)))
         if cell:
-            theirs[n, method] = cell
-    return Table(data, find_data(data).title, metric, ns, methods, ours, theirs)
+            published[n, method] = cell
+    return Table(data, find_data(data).title, metric, ns, methods, ours, published)
 
 
 def _column(method: str) -> str:

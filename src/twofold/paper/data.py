@@ -92,14 +92,14 @@ def find_data(name: str) -> DataSet:
     """Return a data set by its name in ``DATA`` or its import path, module:object."""
     if name in DATA:
         return DATA[name]
-    found = by_import_path("--data", name, DATA)
-    if isinstance(found, DataSet):
-        return found
-    if callable(found):
-        return DataSet(name.partition(":")[2], found)
+    imported = by_import_path("--data", name, DATA)
+    if isinstance(imported, DataSet):
+        return imported
+    if callable(imported):
+        return DataSet(name.partition(":")[2], imported)
     raise ValueError(
         f"--data {name} must be a twofold.paper.DataSet or a function that returns "
-        f"images and target, got {type(found).__name__}"
+        f"images and target, got {type(imported).__name__}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Methods and data sets of a user, found by their import paths."""
+"""Methods and data sets of a user, by their import paths."""
 
 import hashlib
 import importlib
@@ -33,13 +33,13 @@ def find_method(name: str) -> Method:
     methods = all_methods()
     if name in methods:
         return methods[name]
-    found = by_import_path("--method", name, methods)
-    if not isinstance(found, Method):
+    imported = by_import_path("--method", name, methods)
+    if not isinstance(imported, Method):
         raise ValueError(
             f"--method {name} must be a twofold.methods.Method, got "
-            f"{type(found).__name__}"
+            f"{type(imported).__name__}"
         )
-    return found
+    return imported
 
 
 def source_digest(name: str) -> str:

@@ -120,7 +120,7 @@ def as_json(value: Any) -> str:
 
 
 def data_at_hand(quick: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the default data sets that are available, and those that are not.
+    """Return the default data sets that are available, and the missing ones.
 
     If none is available, scikit-learn's digits are used.
     """
@@ -214,7 +214,7 @@ def _batches(method: str, grid_points: list[GridPoint]) -> list[tuple[str, ...]]
 def _studies(protocol: Protocol) -> Iterator[Job]:
     """Yield the jobs of the parameter studies, on the first subset of the last row.
 
-    They are fits with more directions than the tables have, and a traced fit.
+    The jobs are fits with further numbers of directions, and a traced fit.
     """
     for data in protocol.data:
         n = rows(protocol, data)[-1]

@@ -142,8 +142,8 @@ class Store:
         where = "" if failed else " AND error IS NULL"
         marks = ", ".join("?" * len(keys))
         query = f"SELECT count(*) FROM results WHERE key IN ({marks}){where}"
-        [(found,)] = self._read(query, keys)
-        return found == len(keys)
+        [(count,)] = self._read(query, keys)
+        return count == len(keys)
 
     def results(self) -> Iterator[Result]:
         """Iterate over all results in the order in which they were added."""
@@ -246,12 +246,12 @@ def _check_format(connection: sqlite3.Connection) -> bool:
     """Refuse a file of another program or format. Return whether it is empty."""
     [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
     [(application,)] = connection.execute("PRAGMA application_id")
-    [(found,)] = connection.execute("PRAGMA user_version")
+    [(version,)] = connection.execute("PRAGMA user_version")
     if tables and application != _APPLICATION:
         raise sqlite3.OperationalError("it is not a store of twofold")
-    if tables and found != _FORMAT:
+    if tables and version != _FORMAT:
         raise sqlite3.OperationalError(
-            f"its format is {found}, this version of twofold reads {_FORMAT}"
+            f"its format is {version}, this version of twofold reads {_FORMAT}"
         )
     return not tables
 

@@ -34,15 +34,15 @@ def load_entry(entry: Entry, path: str | Path | None, *, download: bool) -> Deco
         path = Path(path).expanduser()
         if path.is_file():
             return decode_file(path, entry)
-        found = _in_folder(path, entry)
-        if found is None:
+        decoded = _in_folder(path, entry)
+        if decoded is None:
             names = " or ".join(entry.files)
             raise FileNotFoundError(f"{path}: is no file, and no folder with {names}")
-        return found
+        return decoded
     for folder in _folders():
-        found = _in_folder(folder, entry)
-        if found is not None:
-            return found
+        decoded = _in_folder(folder, entry)
+        if decoded is not None:
+            return decoded
     reason = "download=False"
     if download and entry.addresses:
         try:
