@@ -69,7 +69,7 @@ def test_titles_are_text_not_markup(summary, tmp_path):
     )
 
 
-def test_failures_are_reported(summary, tmp_path):
+def test_failures_are_told(summary, tmp_path):
     write_all(summary, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", page)
