@@ -1,4 +1,4 @@
-"""ORL with entries removed: zeros, told what is missing, and nothing removed."""
+"""ORL with entries removed: zeros, missing-aware, and nothing removed."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,16 +15,16 @@ N = tuple(range(2, 21, 2))
 """The rows of the paper's two tables of corrupted images."""
 
 FIXED = '{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5}'
-"""The setting of the paper's convergence study, for all subsets alike."""
+"""The grid point of the paper's convergence study, for all subsets alike."""
 
 METRICS = ("accuracy", "nmi")
 
 RUNS = {
     "nothing removed": ("orl", "ts-nmf"),
     "40% removed, zeros": ("orl-40", "ts-nmf"),
-    "40% removed, told": ("orl-40", "ts-nmf-told"),
+    "40% removed, missing-aware": ("orl-40", "ts-nmf-missing"),
     "60% removed, zeros": ("orl-60", "ts-nmf"),
-    "60% removed, told": ("orl-60", "ts-nmf-told"),
+    "60% removed, missing-aware": ("orl-60", "ts-nmf-missing"),
 }
 
 
@@ -43,11 +43,11 @@ def averages(results: list[Result], data: str, method: str) -> dict[str, list[An
 def fixed_average(
     results: Iterable[Result], data: str, method: str, metric: str
 ) -> float:
-    """The mean over all N of the mean over the subsets at the fixed setting."""
+    """The mean over all N of the mean over the subsets at the fixed grid point."""
     wanted = [
         result
         for result in results
-        if (result.data, result.method, result.setting) == (data, method, FIXED)
+        if (result.data, result.method, result.grid_point) == (data, method, FIXED)
     ]
     return fmean(
         fmean(getattr(r, metric) for r in wanted if r.n_clusters == n) for n in N

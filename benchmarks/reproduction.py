@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pages
 
-from twofold.paper import Protocol, Store, document, summarize, write_all
+from twofold.paper import Protocol, Store, markdown_page, summarize, write_all
 
 MARKER = "<!-- written by benchmarks/reproduction.py -->"
 
@@ -42,6 +42,6 @@ if __name__ == "__main__":
     with Store(options.store) as store:
         summary = summarize(Protocol(), store.results())
     write_all(summary, options.out)
-    pages.publish(document(summary), MARKER, options.into)
+    pages.publish(markdown_page(summary), MARKER, options.into)
     if options.into is not None:
         keep(options.out, options.into.parent)

@@ -16,12 +16,12 @@ MARKER = "<!-- measured by benchmarks/store.py -->"
 
 def result(job: int, fit: int) -> Result:
     """One of 49 fits of a job, as TS-NMF leaves them."""
-    setting = {"energy_weight": 0.001, "graph_weight": fit, "n_directions": 5}
+    grid_point = {"energy_weight": 0.001, "graph_weight": fit, "n_directions": 5}
     return Result(
         key=f"{job:016x}{fit:016x}",
         data="orl",
         method="ts-nmf",
-        setting=json.dumps(setting),
+        grid_point=json.dumps(grid_point),
         n_clusters=20,
         subset=job,
         seed=0,

@@ -139,7 +139,7 @@ def reproduction() -> Results:
     return {"table": np.frombuffer(text.encode(), dtype=np.uint8)}
 
 
-MASKED = tuple(methods.TOLD_METHODS)
+MASKED = tuple(methods.MISSING_METHODS)
 
 CASES: dict[str, Callable[[], Results]] = {
     "default": digit_fit(),
@@ -195,7 +195,7 @@ CASES: dict[str, Callable[[], Results]] = {
     "GNMF, missing": lambda: decomposition(
         GNMF(5, missing_values=np.nan, random_state=0), pierced_digits()
     ),
-    **{f"method {name}": method(name) for name in (*methods.METHODS, *MASKED)},
+    **{f"method {name}": method(name) for name in (*methods.PAPER_METHODS, *MASKED)},
     "reproduction": reproduction,
 }
 

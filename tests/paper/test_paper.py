@@ -6,7 +6,7 @@ import pytest
 
 from twofold.paper import paper_tables
 from twofold.paper.data import DATA, PAPER_DATA
-from twofold.paper.methods import METHODS
+from twofold.paper.methods import PAPER_METHODS
 from twofold.paper.published import paper_average, paper_rows
 
 
@@ -27,7 +27,7 @@ def test_cells(cell, mean, std):
 
 
 def test_every_method_and_data_set_of_the_protocol_has_cells_unless_left_blank():
-    titles = {method.title for method in METHODS.values()}
+    titles = {method.title for method in PAPER_METHODS.values()}
     found = {(data, title) for data, _, _, title in paper_tables()}
     blank = {(data, "SC") for data in ("eyaleb", "semeion", "orl-40", "orl-60")}
     assert found == {(data, t) for data in PAPER_DATA for t in titles} - blank

@@ -12,8 +12,8 @@ from real_data import folder, load_or_skip
 
 from twofold import datasets
 from twofold.paper import Protocol, data_at_hand
-from twofold.paper.data import _some_rows, load_data, load_subset
-from twofold.paper.methods import METHODS, Method
+from twofold.paper.data import _default_rows, load_data, load_subset
+from twofold.paper.methods import METHODS, PAPER_METHODS, Method
 from twofold.paper.protocol import all_jobs, rows
 
 TINY = Protocol(data=("tiny:faces",), subsets=3)
@@ -21,7 +21,7 @@ DIGITS = Protocol(data=("digits",))
 
 
 def fits(jobs):
-    return sum(len(job.settings) for job in jobs)
+    return sum(len(job.grid_points) for job in jobs)
 
 
 def test_ten_subsets_of_each_n_and_one_of_all_classes():
@@ -35,18 +35,20 @@ def test_every_method_runs_its_whole_grid_on_every_subset():
     for name, method in METHODS.items():
         own = [job for job in all_jobs(DIGITS) if job.method == name]
         of_subset = [j for j in own if (j.n_clusters, j.subset) == (3, 7)]
-        settings = [json.loads(text) for job in of_subset for text in job.settings]
-        possible = [s for s in method.settings() if s.get("n_directions", 0) <= 8]
-        assert len(settings) == len(possible)
-        assert all(setting in settings for setting in possible)
+        grid_points = [
+            json.loads(text) for job in of_subset for text in job.grid_points
+        ]
+        possible = [s for s in method.grid_points() if s.get("n_directions", 0) <= 8]
+        assert len(grid_points) == len(possible)
+        assert all(grid_point in grid_points for grid_point in possible)
 
 
 def test_all_weights_of_an_r_are_one_job():
     jobs = [job for job in all_jobs(DIGITS) if job.method == "ts-nmf"]
-    sizes = Counter(len(job.settings) for job in jobs if job.n_clusters == 3)
+    sizes = Counter(len(job.grid_points) for job in jobs if job.n_clusters == 3)
     assert sizes == {49: 10 * 4}  # no nine directions of 8 x 8 pixels
     for job in jobs:
-        assert len({json.loads(text)["n_directions"] for text in job.settings}) == 1
+        assert len({json.loads(text)["n_directions"] for text in job.grid_points}) == 1
 
 
 def test_the_studies_add_directions_up_to_the_side_and_a_traced_fit(monkeypatch):
@@ -56,7 +58,7 @@ def test_the_studies_add_directions_up_to_the_side_and_a_traced_fit(monkeypatch)
             json.loads(t)["n_directions"]
             for j in last
             if j.method == name
-            for t in j.settings
+            for t in j.grid_points
         }
         for name in ("2dpca", "ts-nmf")
     }
@@ -64,14 +66,14 @@ def test_the_studies_add_directions_up_to_the_side_and_a_traced_fit(monkeypatch)
     assert [job.method for job in last if job.traced] == ["ts-nmf"]
     # The digits are 8 x 8, these images 12 x 10 and 17 x 15.
     jobs = [j for j in all_jobs(replace(TINY, methods=("2dpca",))) if j.n_clusters == 4]
-    found = [json.loads(job.settings[0])["n_directions"] for job in jobs]
+    found = [json.loads(job.grid_points[0])["n_directions"] for job in jobs]
     assert sorted(found) == [1, 3, 5, 7, 9, 11]
     wide = replace(tiny.faces, load=lambda: tiny.load(height=17, width=15))
     monkeypatch.setattr(tiny, "faces", wide)
     load_data.cache_clear()
     jobs = all_jobs(replace(TINY, methods=("2dpca",), subsets=1, clusters=(4,)))
     load_data.cache_clear()
-    found = [json.loads(job.settings[0])["n_directions"] for job in jobs]
+    found = [json.loads(job.grid_points[0])["n_directions"] for job in jobs]
     assert found == list(range(1, 18, 2))
 
 
@@ -92,7 +94,7 @@ def test_what_determines_a_fit_changes_its_key(monkeypatch):
         replace(job, seed=1),
         replace(job, method="pca"),
         replace(job, max_iter=7),
-        replace(job, settings=('{"n_init":3}',)),
+        replace(job, grid_points=('{"n_init":3}',)),
         replace(job, data="digits"),
         replace(job, traced=True),
     ]
@@ -113,9 +115,9 @@ def test_the_key_knows_the_pixels(monkeypatch):
     damaged = replace(tiny.faces, load=tiny.load, removed=0.2)
     monkeypatch.setattr(tiny, "faces", damaged)
     load_data.cache_clear()
-    with_holes = replace(job).keys
+    with_missing = replace(job).keys
     load_data.cache_clear()
-    assert len({before, after, with_holes}) == 3
+    assert len({before, after, with_missing}) == 3
 
 
 def test_the_key_knows_the_source_of_a_users_method(monkeypatch):
@@ -146,7 +148,7 @@ def test_removed_entries_are_those_of_the_corruption_of_the_whole_set(monkeypatc
 def test_rows_of_a_users_data_set(monkeypatch):
     assert rows(TINY, "tiny:faces") == (2, 3, 4)
     assert rows(TINY, "tiny:load") == (2, 3, 4)  # a function: all from 2 on
-    assert min(_some_rows(11)) == 2
+    assert min(_default_rows(11)) == 2
     assert rows(replace(TINY, clusters=(4, 2)), "tiny:faces") == (2, 4)
     with pytest.raises(ValueError, match=r"--clusters must be at most 4.*got 9"):
         rows(replace(TINY, clusters=(9,)), "tiny:faces")
@@ -185,10 +187,10 @@ def test_digits_stand_in_where_no_data_is(monkeypatch, tmp_path):
 
 
 def test_methods_know_what_they_are():
-    assert [n for n, m in METHODS.items() if not m.iterative] == [
+    assert [n for n, m in PAPER_METHODS.items() if not m.iterative] == [
         "kmeans",
         "pca",
         "2dpca",
         "sc",
     ]
-    assert Method("Mine", lambda n_clusters: None).settings() == [{}]
+    assert Method("Mine", lambda n_clusters: None).grid_points() == [{}]

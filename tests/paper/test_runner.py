@@ -21,7 +21,7 @@ from twofold.paper.runner import part_of
 
 SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
 FITS = 3 * (4 + 4 + 1)
-"""Three settings on four subsets of two and of three classes, and on all four."""
+"""Three grid points on four subsets of two and of three classes, and on all four."""
 
 WORKERS = 2
 
@@ -237,7 +237,10 @@ def test_parts_take_about_as_long_as_one_another():
     jobs = all_jobs(Protocol(data=("digits",)))
     for parts in (4, 8, 10):
         costs = [
-            sum(len(j.settings) * rough_seconds(j) for j in part_of(jobs, i + 1, parts))
+            sum(
+                len(j.grid_points) * rough_seconds(j)
+                for j in part_of(jobs, i + 1, parts)
+            )
             for i in range(parts)
         ]
         assert max(costs) < 1.1 * min(costs)
@@ -295,11 +298,11 @@ def test_time_left_comes_down_to_nothing(tmp_path):
     states = []
     protocol = replace(SLOW, subsets=2)
 
-    def report(progress):
-        states.append((progress.jobs_done, progress.remaining))
+    def callback(status):
+        states.append((status.jobs_done, status.remaining))
 
     with Store(tmp_path / "s.sqlite") as store:
-        run(protocol, store, n_jobs=1, report=report)
+        run(protocol, store, n_jobs=1, callback=callback)
     jobs = len(all_jobs(protocol))
     assert [done for done, _ in states] == list(range(jobs + 1))
     assert states[0][1] > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from twofold.paper import Result, Store, StoreError
+from twofold.paper import Protocol, Result, Store, StoreError, run
 
 resource = pytest.importorskip("resource", reason="POSIX limits are needed")
 
@@ -20,7 +20,7 @@ RESULT = Result(
     key="a",
     data="yale",
     method="kmeans",
-    setting="{}",
+    grid_point="{}",
     n_clusters=3,
     subset=0,
     seed=0,
@@ -51,6 +51,15 @@ def test_results_come_back_as_they_were(tmp_path):
         assert store.keys() == {f"k{i}" for i in range(5)}
         assert store.has(["k0", "k4"])
         assert not store.has(["k0", "k5"])
+
+
+def test_the_column_of_the_grid_point_is_called_setting(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store.add([replace(RESULT, grid_point='{"radius":1.0}')])
+    connection = sqlite3.connect(tmp_path / "s.sqlite")
+    found = connection.execute("SELECT method, setting FROM results").fetchall()
+    connection.close()
+    assert found == [("kmeans", '{"radius":1.0}')]
 
 
 def test_what_is_there_stays(tmp_path):
@@ -113,25 +122,66 @@ def test_a_torn_file_keeps_the_records_that_can_be_read(tmp_path, damage):
     Store(path).close()
 
 
-def test_a_torn_end_of_the_log_is_dropped_with_a_warning(tmp_path):
-    path, log = tmp_path / "s.sqlite", tmp_path / "s.sqlite-wal"
+def copy_while_open(path):
+    """The file and its log as a kill leaves them: the log is not yet in the file."""
+    return path.read_bytes(), log_of(path).read_bytes()
+
+
+def log_of(path):
+    return path.with_name(f"{path.name}-wal")
+
+
+def put_back(path, content, log, damage):
+    """Write a store and its log, of which the end, the middle or the start is lost."""
+    torn = bytearray(log)
+    if damage == "cut off":
+        del torn[-3000:]
+    else:
+        position = {"last frame": -100, "middle": len(log) // 2, "header": 9}[damage]
+        torn[position] ^= 1
+    path.write_bytes(content)
+    log_of(path).write_bytes(torn)
+
+
+@pytest.mark.parametrize(
+    ("damage", "least", "most"),
+    [("cut off", 18, 19), ("last frame", 19, 19), ("middle", 5, 15), ("header", 0, 0)],
+)
+def test_a_damaged_log_keeps_all_commits_before_the_damage(
+    tmp_path, damage, least, most
+):
+    path = tmp_path / "s.sqlite"
+    commits = [some(10, prefix=f"{i}-") for i in range(20)]
     with Store(path) as store:
-        for i in range(20):
-            store.add(some(10, prefix=f"{i}-"))
-        # As a kill leaves them: while they are open, the log is not yet in the file.
-        copies = path.read_bytes(), log.read_bytes()
-    path.write_bytes(copies[0])
-    torn = bytearray(copies[1])
-    torn[-100] ^= 1
-    log.write_bytes(torn)
-    with pytest.warns(UserWarning, match="end of the log .* is damaged"):
-        store = Store(path)
-    assert len(store.keys()) == 190
-    store.close()
-    path.write_bytes(copies[0])
-    log.write_bytes(copies[1])
-    with Store(path) as store:  # no warning
+        for results in commits:
+            store.add(results)
+        content, log = copy_while_open(path)
+    put_back(path, content, log, damage)
+    with Store(path) as store:
+        kept = list(store.results())
+        whole, rest = divmod(len(kept), 10)
+        assert (least <= whole <= most, rest) == (True, 0)
+        assert kept == [result for results in commits[:whole] for result in results]
+        store.add(result for results in commits for result in results)
+    with Store(path) as store:
         assert len(store.keys()) == 200
+
+
+@pytest.mark.parametrize("damage", ["last frame", "header"])
+def test_results_lost_with_the_log_are_run_again(tmp_path, damage):
+    path = tmp_path / "s.sqlite"
+    protocol = Protocol(data=("tiny:faces",), methods=("kmeans",), subsets=4)
+    with Store(path) as store:
+        fits = run(protocol, store, n_jobs=1).fits_done
+        scores = {result.key: result.accuracy for result in store.results()}
+        content, log = copy_while_open(path)
+    put_back(path, content, log, damage)
+    with Store(path) as store:
+        kept = store.keys()
+        assert kept < scores.keys()
+        again = run(protocol, store, n_jobs=1)
+        assert (again.found, again.fits_done) == (len(kept), fits - len(kept))
+        assert {result.key: result.accuracy for result in store.results()} == scores
 
 
 @pytest.mark.parametrize("content", [b"name,score\n1,2\n", b"\x00" * 5000])

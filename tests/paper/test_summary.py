@@ -11,7 +11,7 @@ import pytest
 from sklearn.utils import Bunch
 from test_store import RESULT
 
-from twofold.paper import DATA, DataSet, Protocol, document, summarize
+from twofold.paper import DATA, DataSet, Protocol, markdown_page, summarize
 from twofold.paper.data import load_data
 from twofold.paper.protocol import Job, as_json
 from twofold.paper.studies import studies_csv
@@ -32,8 +32,8 @@ def _a_small_yale(monkeypatch):
     load_data.cache_clear()
 
 
-def made(method, n, subset, accuracy, *, traced=False, **setting):
-    text = as_json(setting)
+def made(method, n, subset, accuracy, *, traced=False, **grid_point):
+    text = as_json(grid_point)
     limit = 100 if traced else None
     job = Job("yale", method, n, subset, 0, (text,), limit, traced=traced)
     return replace(
@@ -43,7 +43,7 @@ def made(method, n, subset, accuracy, *, traced=False, **setting):
         n_clusters=n,
         subset=subset,
         accuracy=accuracy,
-        setting=text,
+        grid_point=text,
         max_iter=limit,
     )
 
@@ -75,14 +75,14 @@ def accuracy_table(*args, **more):
 def test_the_best_combination_on_average_is_reported():
     cell = accuracy_table().ours[2, "gnmf"]
     assert (cell.mean, cell.std) == (60.0, pytest.approx(stdev([70, 50])))
-    assert json.loads(cell.setting) == {"graph_weight": 1.0}
+    assert json.loads(cell.grid_point) == {"graph_weight": 1.0}
     assert (cell.subsets, cell.complete) == (2, True)
 
 
 def test_or_the_best_of_each_subset():
     cell = accuracy_table(best="subset").ours[2, "gnmf"]
     assert (cell.mean, cell.std) == (70.0, pytest.approx(stdev([90, 50])))
-    assert cell.setting is None
+    assert cell.grid_point is None
 
 
 def test_all_classes_have_no_deviation_and_rows_average():
@@ -98,12 +98,16 @@ def test_all_classes_have_no_deviation_and_rows_average():
 
 def test_each_measure_has_its_own_best():
     found = [
-        replace(one, nmi=99.0 if "0.001" in one.setting else 1.0) for one in results()
+        replace(one, nmi=99.0 if "0.001" in one.grid_point else 1.0)
+        for one in results()
     ]
     by_metric = {table.metric: table for table in tables(found)}
-    assert json.loads(by_metric["nmi"].ours[2, "gnmf"].setting)["graph_weight"] == 0.001
     assert (
-        json.loads(by_metric["accuracy"].ours[2, "gnmf"].setting)["graph_weight"] == 1
+        json.loads(by_metric["nmi"].ours[2, "gnmf"].grid_point)["graph_weight"] == 0.001
+    )
+    assert (
+        json.loads(by_metric["accuracy"].ours[2, "gnmf"].grid_point)["graph_weight"]
+        == 1
     )
 
 
@@ -113,11 +117,13 @@ def test_what_is_missing_is_marked():
     assert (cell.mean, cell.subsets, cell.complete) == (90.0, 1, False)
 
 
-def test_a_combination_that_saw_fewer_subsets_cannot_win():
+def test_a_grid_point_run_on_fewer_subsets_cannot_win():
     found = [
         one
         for one in results()
-        if not (one.subset == 1 and json.loads(one.setting).get("graph_weight") == 0.1)
+        if not (
+            one.subset == 1 and json.loads(one.grid_point).get("graph_weight") == 0.1
+        )
     ]
     assert accuracy_table(found).ours[2, "gnmf"].mean == 60.0
 
@@ -125,7 +131,7 @@ def test_a_combination_that_saw_fewer_subsets_cannot_win():
 def test_a_combination_that_failed_cannot_win_and_the_cell_counts_as_run():
     found = [
         replace(one, accuracy=None, nmi=None, purity=None, error="ValueError: no")
-        if json.loads(one.setting).get("graph_weight") == 1 and one.subset == 1
+        if json.loads(one.grid_point).get("graph_weight") == 1 and one.subset == 1
         else one
         for one in results()
     ]
@@ -155,7 +161,7 @@ def test_rows_that_were_not_run_are_shown_as_missing():
     assert table.rows == (2, 15)
     assert table.average("kmeans") is None
     assert not table.pair(15, "kmeans").ours.complete
-    text = document(summarize(PROTOCOL, only))
+    text = markdown_page(summarize(PROTOCOL, only))
     assert "K-Means, GNMF for N = 15" in text
 
 
@@ -167,7 +173,7 @@ def test_fewer_subsets_than_the_protocol_has_are_not_whole():
 
 
 def test_the_document_says_what_changes_the_figures():
-    text = document(summarize(PROTOCOL, results(), best="subset"))
+    text = markdown_page(summarize(PROTOCOL, results(), best="subset"))
     assert "Seed 0, 2 subsets for each N, the best subset is reported" in text
 
 

@@ -1,16 +1,16 @@
-"""The paper's protocol: its data sets, runner and result store, and its tables."""
+"""The paper's protocol: data sets, methods, runner, result store and tables."""
 
 from twofold.paper.comparison import Outcome, Pair, Table
 from twofold.paper.data import DATA, DataSet
-from twofold.paper.document import document
+from twofold.paper.document import markdown_page
 from twofold.paper.jobs import Result
 from twofold.paper.objects import find_method
 from twofold.paper.output import write_all
 from twofold.paper.protocol import Protocol, data_at_hand
 from twofold.paper.published import METRICS, Cell, paper_rows, paper_tables
-from twofold.paper.runner import Progress, Report, run
+from twofold.paper.runner import RunStatus, StatusCallback, run
 from twofold.paper.store import Store, StoreError
-from twofold.paper.summary import Summary, summarize
+from twofold.paper.summary import Reproduction, summarize
 from twofold.paper.workers import ClusterError
 
 __all__ = [
@@ -21,17 +21,17 @@ __all__ = [
     "DataSet",
     "Outcome",
     "Pair",
-    "Progress",
     "Protocol",
-    "Report",
+    "Reproduction",
     "Result",
+    "RunStatus",
+    "StatusCallback",
     "Store",
     "StoreError",
-    "Summary",
     "Table",
     "data_at_hand",
-    "document",
     "find_method",
+    "markdown_page",
     "paper_rows",
     "paper_tables",
     "run",

@@ -1,4 +1,4 @@
-"""Which process runs which job, where several share a store."""
+"""Locks that divide the jobs among processes that share a store."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 try:
     import fcntl
-except ImportError:  # not on Windows: processes may then do the same work
+except ImportError:  # on Windows two processes may run the same job
     fcntl = None  # type: ignore[assignment]
 
 from twofold.paper.protocol import Job
@@ -15,13 +15,13 @@ from twofold.paper.protocol import Job
 class Claims:
     """Jobs claimed by this process, as locked bytes of a file beside the store.
 
-    The operating system gives a lock back when its process ends, however it ends, so
-    that no claim outlives a kill.
+    The operating system releases a lock when its process ends, even if the process is
+    killed. A claim therefore never outlives its process.
 
     Parameters
     ----------
     store : Path
-        The file of locks is named after it.
+        Path of the store. The lock file is this path with the suffix ``.claims``.
     """
 
     def __init__(self, store: Path) -> None:
@@ -30,27 +30,30 @@ class Claims:
             self._file = store.with_name(f"{store.name}.claims").open("wb")
 
     def take(self, job: Job) -> bool:
-        """Claim a job; False if another process has it."""
+        """Claim a job. Return False if another process has claimed it."""
         if self._file is None:
             return True
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(job))
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte_offset(job))
         except (BlockingIOError, PermissionError):
             return False
         return True
 
     def give_back(self, job: Job) -> None:
-        """Let others have a job."""
+        """Release the claim of a job."""
         if self._file is not None:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(job))
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte_offset(job))
 
     def close(self) -> None:
-        """Give all jobs back."""
+        """Release all claims."""
         if self._file is not None:
             self._file.close()
 
 
-def _place(job: Job) -> int:
-    """A byte of its own for every job, but for a chance of one in 10^18."""
+def _byte_offset(job: Job) -> int:
+    """Return the offset of the byte that stands for a job.
+
+    Two jobs collide with a probability of about 10^-18.
+    """
     digest = hashlib.sha256(job.keys[0].encode()).digest()
-    return int.from_bytes(digest[:8]) >> 3
+    return int.from_bytes(digest[:8]) >> 3  # offsets are signed 64-bit integers

@@ -1,4 +1,4 @@
-"""Clusterers that are no pipelines: K-means on V, and spectral with a full kernel."""
+"""K-means on learned coefficients, and spectral clustering with a dense kernel."""
 
 import warnings
 from numbers import Integral, Real
@@ -16,27 +16,30 @@ from twofold.estimators.parameters import draw_seeds
 
 
 class CoefficientKMeans(ClusterMixin, BaseEstimator):
-    """K-means on the ``coefficients_`` that a decomposition has learned in its fit.
+    """K-means on the ``coefficients_`` that a decomposition learns in its fit.
 
-    A pipeline would cluster what ``transform`` returns, which solves for every sample
-    anew, while the papers cluster the factor that the fit ended with.
+    A pipeline would cluster the output of ``transform``, which solves for every sample
+    anew. The papers cluster the coefficients at the end of the fit.
 
     Parameters
     ----------
     decomposition : estimator
-        Any that has ``coefficients_`` when fitted, and ``transform``.
+        Estimator with ``transform`` and, when fitted, ``coefficients_``.
     n_clusters : int, default=8
+        Number of clusters.
     random_state : int, RandomState instance or None, default=None
-        Seeds K-means.
+        Seed of K-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
+        Cluster of each sample.
     decomposition_ : estimator
-        The fitted clone.
+        Fitted clone of ``decomposition``.
     kmeans_ : KMeans
+        K-means fitted to the coefficients.
     n_features_in_ : int
-        Entries of a sample.
+        Number of entries of a sample.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -77,10 +80,11 @@ class CoefficientKMeans(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The cluster whose centre is nearest to the coefficients of new samples.
+        """Return the cluster whose centre is nearest to the coefficients of a sample.
 
-        Training samples need not get the label of the fit, where ``transform`` solves
-        another problem than the fit did, as that of ``RMNMF``, or a fit ended early.
+        The label of a training sample may differ from ``labels_`` if ``transform``
+        solves another problem than the fit, as in ``RMNMF``, or if the fit stopped
+        early.
         """
         check_is_fitted(self)
         return self.kmeans_.predict(self.decomposition_.transform(X))
@@ -93,27 +97,30 @@ class CoefficientKMeans(ClusterMixin, BaseEstimator):
 
 
 class RBFSpectralClustering(ClusterMixin, BaseEstimator):
-    """scikit-learn's spectral clustering on the full kernel exp(-d^2 / (2 radius^2)).
+    """scikit-learn's spectral clustering on the dense kernel exp(-d^2 / (2 radius^2)).
 
-    The kernel is dense, n x n numbers, and there is no way around it: a graph of
-    neighbours is another method.
+    The kernel has n x n entries, all of which are stored. A sparse graph of neighbours
+    would be another method.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     radius : float, default=1.0
-        Of the kernel, in the unit of the distances between samples.
+        Radius of the kernel, in the unit of the distances between samples.
     max_kernel_bytes : int, default=2**31
-        A larger kernel than this is refused with a MemoryError: one of more than
-        16,384 samples by default, in double precision whatever X is in. The fit takes
-        about four times its size.
+        Maximum size of the kernel in double precision. A larger kernel raises a
+        MemoryError; the default allows 16,384 samples. The fit needs about four times
+        the size of the kernel.
     random_state : int, RandomState instance or None, default=None
-        Seeds the eigenvectors and K-means.
+        Seed of the eigenvectors and of K-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
+        Cluster of each sample.
     n_features_in_ : int
+        Number of features.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
@@ -138,9 +145,9 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "RBFSpectralClustering":
-        """Cluster flat samples (n, f)."""
+        """Cluster flat samples of shape (n, f)."""
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        needed = 8 * len(X) ** 2  # scikit-learn computes it in double precision
+        needed = 8 * len(X) ** 2  # the kernel is always float64
         if needed > self.max_kernel_bytes:
             raise MemoryError(
                 f"the kernel of {len(X)} samples takes {needed:,} bytes, more than "
@@ -155,8 +162,9 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
         with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
             warnings.simplefilter("always")
             labels = spectral.fit_predict(X)
+        # Number the clusters without gaps, as some may be empty.
         self.labels_ = np.unique(labels, return_inverse=True)[1]
-        if caught:  # they can be hundreds
+        if caught:  # there may be hundreds of them
             warnings.warn(
                 f"spectral clustering with radius={self.radius} gave {len(caught)} "
                 f"warning(s), the first: {caught[0].message} Where the kernel hardly "

@@ -1,4 +1,4 @@
-"""Tables of ours beside the paper's: means over subsets, and the best of the grid."""
+"""Tables of our scores and the paper's: means over subsets at the best grid point."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from twofold.paper.objects import find_method
 from twofold.paper.protocol import (
     Protocol,
     as_json,
-    grid_settings,
+    grid_points_of,
     methods_of,
     n_subsets,
     rows,
@@ -26,43 +26,44 @@ from twofold.paper.published import (
 )
 
 Scores = dict[str, dict[int, float | None]]
-"""By setting and subset; None where the fit failed."""
+"""Scores by grid point (JSON) and subset. A score is None if its fit failed."""
 
 
 @dataclass(frozen=True)
 class Outcome(Cell):
-    """What was measured of a method for one N.
+    """Measured mean and standard deviation of a method for one N.
 
     Attributes
     ----------
-    setting : str or None
-        The combination of parameters that it is of, as JSON; None where each subset
-        has its own.
+    grid_point : str or None
+        Grid point of the mean, as JSON. None if every subset has its own grid point.
     subsets : int
-        Over how many subsets the mean is.
+        Number of subsets in the mean.
     complete : bool
-        Whether all of the grid was run on all of the protocol's subsets.
+        Whether the whole grid was run on all subsets of the protocol.
     """
 
-    setting: str | None = None
+    grid_point: str | None = None
     subsets: int = 0
     complete: bool = True
 
 
 NOT_RUN = Outcome(None, complete=False)
+"""Outcome of a method without results."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One place of a table.
+    """One cell of a table: our outcome and the paper's.
 
     Attributes
     ----------
     ours : Outcome
+        Measured outcome. Its mean is None if there are no results.
     paper : Cell
-        Either without a mean if there is none.
+        Published cell. Its mean is None if the paper has no such cell.
     best : bool
-        Whether ours is the highest of its row.
+        Whether our mean is the highest in its row.
     """
 
     ours: Outcome
@@ -71,7 +72,7 @@ class Pair:
 
     @property
     def difference(self) -> float | None:
-        """By how much ours is higher, where both are there."""
+        """Our mean minus the paper's, or None if either is missing."""
         if self.ours.mean is None or self.paper.mean is None:
             return None
         return self.ours.mean - self.paper.mean
@@ -79,18 +80,24 @@ class Pair:
 
 @dataclass(frozen=True)
 class Table:
-    """One measure on one data set, ours and the paper's.
+    """One measure on one data set, with our scores and the paper's.
 
     Attributes
     ----------
-    data, title, metric : str
+    data : str
+        Name of the data set.
+    title : str
+        Title of the data set.
+    metric : str
+        Name of the measure, a key of ``METRICS``.
     rows : tuple of int
-        The numbers of clusters, N.
+        Numbers of clusters, N.
     methods : tuple of str
-        Their names.
+        Names of the methods.
     ours : dict of (int, str) to Outcome
-        By N and method; what was not run is not in it.
+        Measured outcomes by N and method. Methods without results have no entry.
     paper : dict of (int, str) to Cell
+        Published cells by N and method.
     """
 
     data: str
@@ -102,11 +109,11 @@ class Table:
     paper: dict[tuple[int, str], Cell]
 
     def average(self, method: str) -> float | None:
-        """Our mean over all rows; None where a row is missing."""
+        """Return our mean over all rows, or None if a row is missing."""
         return self._mean_of_rows(self.ours, method)
 
     def paper_average(self, method: str) -> float | None:
-        """The paper's average as printed, or over the rows of a smaller table."""
+        """Return the printed average, or the mean of the rows if they are fewer."""
         if self.rows == paper_rows(self.data):
             return paper_average(self.data, self.metric, _column(method))
         return self._mean_of_rows(self.paper, method)
@@ -114,39 +121,43 @@ class Table:
     def _mean_of_rows(
         self, cells: Mapping[tuple[int, str], Cell], method: str
     ) -> float | None:
-        found = [cells[n, method].mean for n in self.rows if (n, method) in cells]
-        means = [mean for mean in found if mean is not None]
+        present = [cells[n, method].mean for n in self.rows if (n, method) in cells]
+        means = [mean for mean in present if mean is not None]
         return fmean(means) if means and len(means) == len(self.rows) else None
 
     def pair(self, n: int, method: str) -> Pair:
-        """Ours and the paper's in row N."""
+        """Return our outcome and the paper's cell in row N."""
         ours = self.ours.get((n, method), NOT_RUN)
         paper = self.paper.get((n, method), Cell(None))
         means = [self.ours.get((n, m), NOT_RUN).mean for m in self.methods]
         return Pair(ours, paper, _is_highest(ours.mean, means))
 
     def average_pair(self, method: str) -> Pair:
-        """Ours and the paper's over all rows."""
+        """Return our average over all rows and the paper's."""
         ours, paper = self.average(method), self.paper_average(method)
         best = _is_highest(ours, map(self.average, self.methods))
         return Pair(Outcome(ours), Cell(paper), best)
 
     def lines(self) -> Iterator[tuple[str, list[Pair]]]:
-        """The rows as they are shown: N or "Average", and a pair for each method."""
+        """Iterate over the printed rows: N or "Average", and a pair for each method."""
         for n in self.rows:
             yield str(n), [self.pair(n, method) for method in self.methods]
         yield "Average", [self.average_pair(method) for method in self.methods]
 
 
-def tables(protocol: Protocol, results: Iterable[Result], best: str) -> list[Table]:
-    """The tables of the data sets that have results; see ``summarize``.
+def build_tables(
+    protocol: Protocol, results: Iterable[Result], best: str
+) -> list[Table]:
+    """Build the tables of all data sets that have results.
 
     Parameters
     ----------
     protocol : Protocol
+        Protocol of the results.
     results : iterable of Result
-        Of this protocol.
+        Results of this protocol.
     best : {"combination", "subset"}
+        Score of a grid that is reported, see ``summarize``.
     """
     grouped = _group_scores(protocol, results)
     return [
@@ -160,22 +171,22 @@ def tables(protocol: Protocol, results: Iterable[Result], best: str) -> list[Tab
 def _group_scores(
     protocol: Protocol, results: Iterable[Result]
 ) -> dict[tuple[str, int, str, str], Scores]:
-    """Scores of the tables' fits, not of the studies', by data, N, method, measure."""
+    """Group scores by data, N, method and measure, without the studies."""
     grids = {
-        (data, method): set(map(as_json, grid_settings(protocol, data, method)))
+        (data, method): set(map(as_json, grid_points_of(protocol, data, method)))
         for data in protocol.data
         for method in methods_of(protocol, data)
     }
-    found: dict[tuple[str, int, str, str], Scores] = defaultdict(
+    grouped: dict[tuple[str, int, str, str], Scores] = defaultdict(
         lambda: defaultdict(dict)
     )
     for result in results:
-        if result.setting in grids[result.data, result.method]:
+        if result.grid_point in grids[result.data, result.method]:
             for metric in METRICS:
                 kind = result.data, result.n_clusters, result.method, metric
                 score = getattr(result, metric)
-                found[kind][result.setting][result.subset] = score
-    return found
+                grouped[kind][result.grid_point][result.subset] = score
+    return grouped
 
 
 def _table(
@@ -186,51 +197,52 @@ def _table(
     best: str,
 ) -> Table:
     pick = _best_combination if best == "combination" else _best_subsets
-    ours, theirs = {}, {}
+    ours, published = {}, {}
     ns, methods = rows(protocol, data), methods_of(protocol, data)
     for n, method in product(ns, methods):
         scores = grouped.get((data, n, method, metric))
         if scores:
-            combinations = len(grid_settings(protocol, data, method))
+            combinations = len(grid_points_of(protocol, data, method))
             expected = combinations * n_subsets(protocol, data, n)
             complete = sum(map(len, scores.values())) == expected
             ours[n, method] = pick(scores, complete)
         cell = paper_tables().get((data, metric, n, _column(method)))
         if cell:
-            theirs[n, method] = cell
-    return Table(data, find_data(data).title, metric, ns, methods, ours, theirs)
+            published[n, method] = cell
+    return Table(data, find_data(data).title, metric, ns, methods, ours, published)
 
 
 def _column(method: str) -> str:
-    """The title of the paper's column that a method is set beside."""
-    found = find_method(method)
-    return found.paper_title or found.title
+    """Return the title of the paper's column that a method is compared with."""
+    definition = find_method(method)
+    return definition.paper_title or definition.title
 
 
 def _best_combination(scores: Scores, complete: bool) -> Outcome:
-    """The highest mean over the subsets, of combinations that saw the most of them.
+    """Return the highest mean over the subsets among the complete grid points.
 
-    A combination that failed on a subset is none.
+    A grid point is complete if it has a score on as many subsets as were run. A grid
+    point whose fit failed on a subset is left out.
     """
     most = _most_subsets(scores)
     values = {
-        setting: [score for score in of.values() if score is not None]
-        for setting, of in scores.items()
+        grid_point: [score for score in by_subset.values() if score is not None]
+        for grid_point, by_subset in scores.items()
     }
-    means = {s: fmean(found) for s, found in values.items() if len(found) == most}
+    means = {point: fmean(v) for point, v in values.items() if len(v) == most}
     if not means:
         return Outcome(None, complete=complete)
-    # Of equally good ones the first in the order of the JSON, whatever ran first.
-    setting = max(sorted(means), key=lambda s: means[s])
-    deviation = _deviation(values[setting])
-    return Outcome(means[setting], deviation, setting, most, complete)
+    # Sorting makes the choice among equal means independent of the order of the runs.
+    grid_point = max(sorted(means), key=lambda point: means[point])
+    deviation = _deviation(values[grid_point])
+    return Outcome(means[grid_point], deviation, grid_point, most, complete)
 
 
 def _best_subsets(scores: Scores, complete: bool) -> Outcome:
-    """The mean over the subsets of the highest score in each."""
+    """Return the mean over the subsets of the highest score of each subset."""
     highest: dict[int, float] = {}
-    for of_setting in scores.values():
-        for subset, score in of_setting.items():
+    for by_subset in scores.values():
+        for subset, score in by_subset.items():
             if score is not None:
                 highest[subset] = max(score, highest.get(subset, score))
     values = list(highest.values())
@@ -240,15 +252,16 @@ def _best_subsets(scores: Scores, complete: bool) -> Outcome:
 
 
 def _is_highest(mean: float | None, means: Iterable[float | None]) -> bool:
-    """Whether a mean is the highest of a row, as far as two decimals show."""
+    """Return whether a mean is the highest of its row when rounded to two decimals."""
     shown = [round(other, 2) for other in means if other is not None]
     return mean is not None and round(mean, 2) == max(shown)
 
 
 def _most_subsets(scores: Scores) -> int:
-    return max(len(of_setting) for of_setting in scores.values())
+    """Return the largest number of subsets that any grid point was run on."""
+    return max(len(by_subset) for by_subset in scores.values())
 
 
 def _deviation(values: list[float]) -> float | None:
-    """The sample standard deviation, as MATLAB's ``std``; None of a single run."""
+    """Return the sample standard deviation (n - 1), or None for a single value."""
     return stdev(values) if len(values) > 1 else None

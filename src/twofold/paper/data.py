@@ -1,4 +1,4 @@
-"""The data sets of the protocol: the paper's eight, the digits, and a user's own."""
+"""Data sets of the protocol: the paper's eight, the digits, and a user's own."""
 
 import hashlib
 from collections.abc import Callable
@@ -20,15 +20,15 @@ class DataSet:
     Attributes
     ----------
     title : str
-        Its name in tables.
+        Name in tables.
     load : callable
-        Called without arguments, returns an object with ``images`` of shape (n, h, w)
-        or (n, h, w, c) and ``target`` of shape (n,), as ``datasets.load``.
+        Function without arguments that returns an object with ``images`` of shape
+        (n, h, w) or (n, h, w, c) and ``target`` of shape (n,), as ``datasets.load``.
     rows : tuple of int or None
-        The numbers of classes, N, of which subsets are drawn. None takes all from 2
-        on, or eight of them where there are more than ten classes.
+        Numbers of classes, N, of the random subsets. None means all numbers from 2 on,
+        or eight of them if there are more than ten classes.
     removed : float
-        The share of the entries of each image that is removed, besides what is NaN.
+        Share of the entries of each image that is removed, in addition to NaN entries.
     """
 
     title: str
@@ -38,6 +38,7 @@ class DataSet:
 
 
 def _published(name: str, title: str, table: str = "", removed: float = 0) -> DataSet:
+    """Return a data set of the paper with the rows of its table."""
     load = partial(datasets.load, name, download=False)
     return DataSet(title, load, paper_rows(table or name), removed)
 
@@ -53,26 +54,30 @@ DATA: dict[str, DataSet] = {
     "orl-60": _published("orl", "ORL, 60% removed", "orl-60", 0.6),
     "digits": DataSet("Digits", datasets.load_digits, tuple(range(2, 11))),
 }
-"""By name, in the order of the paper's tables; the digits are scikit-learn's."""
+"""Data sets by name, in the order of the paper's tables, then scikit-learn's digits."""
 
 PAPER_DATA = tuple(name for name in DATA if name != "digits")
+"""Names of the data sets in the paper's tables."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The images of a data set as every method sees them.
+    """Images and classes of a data set after the removal of entries.
 
     Attributes
     ----------
     images : ndarray of shape (n, h, w) or (n, h, w, c), float
-        With zeros for what is missing.
-    missing : boolean array of the same shape, or None
-        None where nothing is.
+        Images in which missing entries are 0.
+    missing : boolean ndarray of the same shape, or None
+        Mask of the missing entries. None if no entry is missing.
     target : ndarray of shape (n,)
+        Classes.
     rows : tuple of int
+        Numbers of classes, N, of the random subsets.
     n_classes : int
+        Number of classes.
     digest : str
-        Of images and classes.
+        Digest of images and classes.
     """
 
     images: np.ndarray
@@ -84,22 +89,22 @@ class Loaded:
 
 
 def find_data(name: str) -> DataSet:
-    """A data set by its name in ``DATA`` or by its import path, module:object."""
+    """Return a data set by its name in ``DATA`` or its import path, module:object."""
     if name in DATA:
         return DATA[name]
-    found = by_import_path("--data", name, DATA)
-    if isinstance(found, DataSet):
-        return found
-    if callable(found):
-        return DataSet(name.partition(":")[2], found)
+    imported = by_import_path("--data", name, DATA)
+    if isinstance(imported, DataSet):
+        return imported
+    if callable(imported):
+        return DataSet(name.partition(":")[2], imported)
     raise ValueError(
         f"--data {name} must be a twofold.paper.DataSet or a function that returns "
-        f"images and target, got {type(found).__name__}"
+        f"images and target, got {type(imported).__name__}"
     )
 
 
 def is_here(name: str) -> bool:
-    """Whether a data set can be loaded without a download."""
+    """Return whether a data set can be loaded without a download."""
     try:
         find_data(name).load()
     except FileNotFoundError:
@@ -109,9 +114,9 @@ def is_here(name: str) -> bool:
 
 @lru_cache(maxsize=2)
 def load_data(name: str, seed: int) -> Loaded:
-    """Load a data set, and remove entries where that is part of it."""
-    wanted = find_data(name)
-    images, target = _read(name, wanted)
+    """Load a data set and remove the share of entries that it asks for."""
+    data_set = find_data(name)
+    images, target = _read(name, data_set)
     if images.ndim not in (3, 4) or target.shape != images.shape[:1]:
         raise ValueError(
             f"--data {name} must give images of shape (n, h, w) or (n, h, w, c) and "
@@ -122,11 +127,13 @@ def load_data(name: str, seed: int) -> Loaded:
         raise ValueError(
             f"--data {name} must have two classes or more, got {n_classes}"
         )
-    rows = wanted.rows or _some_rows(n_classes)
+    rows = data_set.rows or _default_rows(n_classes)
+    # NaN entries become zeros below. The digest of such images is taken before, so that
+    # it differs from the digest of images with zeros at the same entries.
     digest = "" if np.isfinite(images).all() else _digest(images, target)
-    if wanted.removed:
+    if data_set.removed:
         images = datasets.remove_entries(
-            images, wanted.removed, fill=np.nan, random_state=seed
+            images, data_set.removed, fill=np.nan, random_state=seed
         )
     missing = np.isnan(images)
     images = np.where(missing, 0.0, images)
@@ -140,10 +147,10 @@ def load_data(name: str, seed: int) -> Loaded:
     )
 
 
-def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
-    """Images and classes of a data set that may be of a user's making."""
+def _read(name: str, data_set: DataSet) -> tuple[np.ndarray, np.ndarray]:
+    """Load images and classes, and report the errors of a user's loader."""
     try:
-        bunch = wanted.load()
+        bunch = data_set.load()
         return np.asarray(bunch.images, dtype=np.float64), np.asarray(bunch.target)
     except FileNotFoundError:
         raise
@@ -156,39 +163,41 @@ def _read(name: str, wanted: DataSet) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=2)
 def load_subset(
-    name: str, n_clusters: int, subset: int, seed: int, *, told: bool = False
+    name: str, n_clusters: int, subset: int, seed: int, *, missing_as_nan: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Images and classes of a random subset of ``n_clusters`` classes.
+    """Return images and classes of a random subset of ``n_clusters`` classes.
 
-    What is missing is NaN for methods that are ``told``, and zero for the others.
+    Missing entries are 0, or NaN if ``missing_as_nan``.
     """
     loaded = load_data(name, seed)
-    drawn = datasets.sample_classes(
+    indices = datasets.sample_classes(
         loaded.target, n_clusters, subset_seed(seed, n_clusters, subset)
     )
-    images = loaded.images[drawn]
-    if told and loaded.missing is not None:
-        images = np.where(loaded.missing[drawn], np.nan, images)
-    return images, loaded.target[drawn]
+    images = loaded.images[indices]
+    if missing_as_nan and loaded.missing is not None:
+        images = np.where(loaded.missing[indices], np.nan, images)
+    return images, loaded.target[indices]
 
 
 def subset_seed(seed: int, n_clusters: int, subset: int) -> int:
-    """The seed of a subset and of all that is random in the fits to it.
+    """Return the seed of a subset and of the fits to it.
 
-    It knows nothing of the method, so that all methods see the same classes and start
-    from the same draws.
+    The seed does not depend on the method: all methods get the same classes and start
+    from the same random numbers.
     """
     sequence = np.random.SeedSequence([seed, n_clusters, subset])
     return int(sequence.generate_state(1)[0] >> 1)
 
 
-def _some_rows(n_classes: int) -> tuple[int, ...]:
+def _default_rows(n_classes: int) -> tuple[int, ...]:
+    """Return the numbers of classes of a data set that does not name any."""
     if n_classes <= 10:
         return tuple(range(2, n_classes + 1))
     return tuple(max(2, round(n_classes * part / 8)) for part in range(1, 9))
 
 
 def _digest(images: np.ndarray, target: np.ndarray) -> str:
+    """Return a digest that does not depend on the names of the classes."""
     classes = np.unique(target, return_inverse=True)[1]
     parts = hashlib.sha256(repr(images.shape).encode())
     parts.update(np.ascontiguousarray(images).tobytes())

@@ -1,95 +1,99 @@
-"""The Markdown page of a run: what was run, how it agrees, and all tables."""
+"""Markdown page of a reproduction: what was run, agreement with the paper, tables."""
 
 from collections import defaultdict
 from itertools import product
 from statistics import fmean
 
-from twofold.paper.about import failure_lines
 from twofold.paper.comparison import Table
 from twofold.paper.data import find_data
 from twofold.paper.objects import find_method
+from twofold.paper.provenance import failure_lines
 from twofold.paper.published import METRICS
-from twofold.paper.summary import Summary
+from twofold.paper.summary import Reproduction
 from twofold.paper.tables import BLANK, LEGEND, markdown
 
 CLOSE = 5.0
-"""Points within which a cell agrees with the paper's."""
+"""Largest difference in percentage points at which a cell agrees with the paper."""
 
-_OF_THE_PAPER = ("accuracy", "nmi")
+_PAPER_METRICS = ("accuracy", "nmi")
+"""Measures for which the paper has tables."""
 
-_OURS = {"ts-nmf": "", "ts-nmf-told": ", told"}
-"""TS-NMF in both ways, and how a row of the second is marked."""
+_TS_NMF = {"ts-nmf": "", "ts-nmf-missing": ", missing-aware"}
+"""Names of TS-NMF and its missing-aware form, with the suffix of their rows."""
 
 
-def document(summary: Summary) -> str:
-    """What was run, how it agrees with the paper, and all tables, as Markdown."""
-    found = summary.tables
+def markdown_page(reproduction: Reproduction) -> str:
+    """Return the Markdown page of a reproduction."""
+    tables = reproduction.tables
     parts = [
         "## What was run",
-        _what_was_run(summary),
-        _section("The averages of TS-NMF", _averages(found)),
-        _section("How far all cells are from the paper's", _agreement(found)),
+        _what_was_run(reproduction),
+        _section("The averages of TS-NMF", _averages(tables)),
+        _section("How far all cells are from the paper's", _agreement(tables)),
         "## The tables",
         LEGEND,
     ]
-    for table in found:
+    for table in tables:
         parts += [f"### {table.title}: {METRICS[table.metric]}", markdown(table)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _what_was_run(summary: Summary) -> str:
-    protocol, found, origin = summary.protocol, summary.tables, summary.about
+def _what_was_run(reproduction: Reproduction) -> str:
+    """Describe options, fits, hours, machines and failures."""
+    protocol, provenance = reproduction.protocol, reproduction.provenance
     rows = []
     for data in protocol.data:
-        fits = {m: n for (d, m), n in origin.fits.items() if d == data}
+        fits = {m: n for (d, m), n in provenance.fits.items() if d == data}
         if fits:
-            hours = sum(h for (d, _), h in origin.hours.items() if d == data)
-            missing = "; ".join(_missing([t for t in found if t.data == data]))
+            hours = sum(h for (d, _), h in provenance.hours.items() if d == data)
+            of_data = [t for t in reproduction.tables if t.data == data]
+            missing = "; ".join(_incomplete_rows(of_data))
             title = find_data(data).title
             rows.append([title, f"{sum(fits.values()):,}", f"{hours:.2f}", missing])
-    lines = [f"- {line}" for line in (*origin.machines, *failure_lines(origin))]
+    lines = [f"- {line}" for line in (*provenance.machines, *failure_lines(provenance))]
     header = ["data set", "fits", "hours of a core or GPU", "not run, or not whole"]
     intro = (
-        f"{options_text(summary)}; {origin.days}. The hours are those of fits that ran "
-        "side by side."
+        f"{options_text(reproduction)}; {provenance.days}. The hours are those of fits "
+        "that ran side by side."
     )
     return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
 
 
-def options_text(summary: Summary) -> str:
-    """Everything that changes the figures."""
-    protocol = summary.protocol
+def options_text(reproduction: Reproduction) -> str:
+    """Describe the options that change the scores."""
+    protocol = reproduction.protocol
     parts = [f"Seed {protocol.seed}", f"{protocol.subsets} subsets for each N"]
     if protocol.quick:
         parts.append("every second value of the grids (quick)")
     if protocol.max_iter is not None:
         parts.append(f"at most {protocol.max_iter} iterations")
-    parts.append(f"the best {summary.best} is reported")
+    parts.append(f"the best {reproduction.best} is reported")
     return ", ".join(parts)
 
 
-def _missing(of_data: list[Table]) -> list[str]:
-    """Which methods lack which rows, or part of them."""
+def _incomplete_rows(of_data: list[Table]) -> list[str]:
+    """Describe the methods whose rows are missing or incomplete."""
     if not of_data:
         return []
-    table, lacking = of_data[0], defaultdict(list)
+    table, missing = of_data[0], defaultdict(list)
     for method in table.methods:
         rows = [n for n in table.rows if not table.pair(n, method).ours.complete]
         if rows:
-            lacking[", ".join(map(str, rows))].append(find_method(method).title)
-    return [f"{', '.join(titles)} for N = {rows}" for rows, titles in lacking.items()]
+            missing[", ".join(map(str, rows))].append(find_method(method).title)
+    return [f"{', '.join(titles)} for N = {rows}" for rows, titles in missing.items()]
 
 
-def _averages(found: list[Table]) -> str:
+def _averages(tables: list[Table]) -> str:
+    """Compare the averages of TS-NMF with the paper's and the best other method."""
     rows = []
-    tables = (table for table in found if table.metric in _OF_THE_PAPER)
-    for table, (method, how) in product(tables, _OURS.items()):
+    of_paper = (table for table in tables if table.metric in _PAPER_METRICS)
+    for table, (method, suffix) in product(of_paper, _TS_NMF.items()):
         pair = table.average_pair(method)
         if pair.ours.mean is not None:
             numbers = pair.ours.mean, pair.paper.mean
             shown = [BLANK if x is None else f"{x:.2f}" for x in numbers]
             gap = BLANK if pair.difference is None else f"{pair.difference:+.2f}"
-            name, other = f"{table.title}{how}", _best_other(table, method)
+            name, other = f"{table.title}{suffix}", _best_other(table, method)
             rows.append([name, table.metric, *shown, gap, other])
     return _table(
         ["data set", "measure", "ours", "paper", "difference", "best other, ours"], rows
@@ -97,23 +101,28 @@ def _averages(found: list[Table]) -> str:
 
 
 def _best_other(table: Table, method: str) -> str:
-    """The highest average of the others that know as much, and whose it is."""
-    told = find_method(method).told
-    others = [m for m in table.methods if m != method and find_method(m).told == told]
+    """Return the best other method with the same input, and its average."""
+    handles_missing = find_method(method).handles_missing
+    others = [
+        m
+        for m in table.methods
+        if m != method and find_method(m).handles_missing == handles_missing
+    ]
     averages = ((table.average(other), other) for other in others)
-    known = [(mean, other) for mean, other in averages if mean is not None]
-    if not known:
+    present = [(mean, other) for mean, other in averages if mean is not None]
+    if not present:
         return ""
-    mean, other = max(known)
+    mean, other = max(present)
     return f"{find_method(other).title} {mean:.2f}"
 
 
-def _agreement(found: list[Table]) -> str:
+def _agreement(tables: list[Table]) -> str:
+    """Count the cells of each method that are close to, above or below the paper's."""
     rows = []
-    for method in dict.fromkeys(m for table in found for m in table.methods):
+    for method in dict.fromkeys(m for table in tables for m in table.methods):
         pairs = [
             table.pair(n, method)
-            for table in found
+            for table in tables
             if method in table.methods
             for n in table.rows
         ]
@@ -140,6 +149,7 @@ def _section(title: str, text: str) -> str:
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table, or nothing if it has no rows."""
     if not rows:
         return ""
     lines = [header, ["---"] * len(header), *rows]

@@ -1,4 +1,4 @@
-"""How long jobs will take: from the store, from rough rules, and from those done."""
+"""Estimates of the running time that is left."""
 
 import math
 from collections.abc import Iterable
@@ -18,26 +18,30 @@ _SECONDS = {
     "rmnmf": 1.0,
     "semi-nmf": 0.5,
     "ts-nmf": 0.4,
-    "gnmf-told": 2.0,
-    "semi-nmf-told": 0.8,
-    "ts-nmf-told": 0.6,
+    "gnmf-missing": 2.0,
+    "semi-nmf-missing": 0.8,
+    "ts-nmf-missing": 0.6,
 }
-"""Of a fit to the 400 images of 32 x 32 pixels of ORL, on one core of a server."""
+"""Seconds of a fit to the 400 images of ORL, 32 x 32, on one core of a server.
+
+A method that is not listed counts as slow as the slowest.
+"""
 
 
 class Estimate:
-    """Seconds of work in jobs that have not ended.
+    """Estimated seconds of work in jobs that have not ended.
 
     Parameters
     ----------
     store : Store
-        Where it has fits of the same method to subsets of the same size, they tell
-        how long one takes; a rough rule does elsewhere.
+        Store whose running times are used for fits of the same data set, method and
+        number of clusters. For all other fits ``rough_seconds`` is used.
     jobs : iterable of Job
+        Jobs to run.
     """
 
     def __init__(self, store: Store, jobs: Iterable[Job]) -> None:
-        self._seen = store.mean_seconds()
+        self._measured = store.mean_seconds()
         self._left = sum(map(self._expected, jobs))
         self._done = 0.0
 
@@ -48,22 +52,22 @@ class Estimate:
         self._done += expected
 
     def seconds_left(self, workers: int) -> float:
-        """Before anything has been measured."""
+        """Return the estimate before the first job has ended."""
         return self._left / workers
 
     def seconds_left_after(self, elapsed: float) -> float:
-        """When what is done took ``elapsed`` seconds."""
+        """Return the estimate if the finished jobs took ``elapsed`` seconds."""
         return elapsed * max(self._left, 0.0) / self._done
 
     def _expected(self, job: Job) -> float:
         kind = job.data, job.method, job.n_clusters
-        return len(job.settings) * (self._seen.get(kind) or rough_seconds(job))
+        return len(job.grid_points) * (self._measured.get(kind) or rough_seconds(job))
 
 
 def rough_seconds(job: Job) -> float:
-    """A guess at the seconds of one fit, within a factor of about three."""
+    """Estimate the seconds of one fit, within a factor of about three."""
     loaded = load_data(job.data, job.seed)
     n = len(loaded.target) * job.n_clusters / loaded.n_classes
     pixels = math.prod(loaded.images.shape[1:])
-    per_orl = _SECONDS.get(job.method, max(_SECONDS.values()))
-    return per_orl * (n / 400) ** 0.9 * (pixels / 1024) ** 0.6
+    on_orl = _SECONDS.get(job.method, max(_SECONDS.values()))
+    return on_orl * (n / 400) ** 0.9 * (pixels / 1024) ** 0.6

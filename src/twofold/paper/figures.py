@@ -1,4 +1,4 @@
-"""Figures: scores against N, against r and over the weights, and convergence."""
+"""Figures: scores against N, against r and over both weights, and convergence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,17 +30,18 @@ _COLORS = (
 )
 _MARKERS = "ovs^<>DpXPDXP"
 _HEADLINE = "ts-nmf"
+"""Method that is drawn with a thicker line."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to no window."""
+    """Return a figure without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasSVG(figure)
     return figure
 
 
 def against_clusters(table: Table) -> Figure:
-    """All methods against N: measured, and the paper's if there are any."""
+    """Draw the scores of all methods against N, and the paper's if it has any."""
     figure = new_figure(9, 3.8)
     sources: list[tuple[Any, str]] = [(table.ours, "measured")]
     if table.paper:
@@ -49,15 +50,15 @@ def against_clusters(table: Table) -> Figure:
         0
     ]
     for axes, (cells, title) in zip(panels, sources, strict=True):
-        for place, method in enumerate(table.methods):
-            if cells is table.ours or not find_method(method).told:
-                _draw_curve(axes, table, cells, method, place)
+        for index, method in enumerate(table.methods):
+            if cells is table.ours or not find_method(method).handles_missing:
+                _draw_curve(axes, table, cells, method, index)
         axes.set(title=title, xlabel="number of clusters N")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(alpha=0.3)
-    theirs = [table.paper.get((n, _HEADLINE), Cell(None)).mean for n in table.rows]
-    if any(mean is not None for mean in theirs):
-        values = np.array(theirs, dtype=float)
+    published = [table.paper.get((n, _HEADLINE), Cell(None)).mean for n in table.rows]
+    if any(mean is not None for mean in published):
+        values = np.array(published, dtype=float)
         label = "TS-NMF, the paper's"
         panels[0].plot(table.rows, values, "--", color="black", lw=1.2, label=label)
     panels[0].set(ylabel=f"{METRICS[table.metric]} (%)")
@@ -66,36 +67,36 @@ def against_clusters(table: Table) -> Figure:
     return figure
 
 
-def _draw_curve(axes: Any, table: Table, cells: Any, method: str, place: int) -> None:
-    nothing = Cell(None)
-    found = [(n, cells.get((n, method), nothing)) for n in table.rows]
-    found = [(n, cell) for n, cell in found if cell.mean is not None]
-    rows = [n for n, _ in found]
-    means = [cell.mean for _, cell in found]
-    deviations = [cell.std or 0.0 for _, cell in found]
-    loud = method == _HEADLINE
+def _draw_curve(axes: Any, table: Table, cells: Any, method: str, index: int) -> None:
+    """Draw means and standard deviations of one method against N."""
+    points = [(n, cells.get((n, method), Cell(None))) for n in table.rows]
+    points = [(n, cell) for n, cell in points if cell.mean is not None]
+    rows = [n for n, _ in points]
+    means = [cell.mean for _, cell in points]
+    deviations = [cell.std or 0.0 for _, cell in points]
+    is_headline = method == _HEADLINE
     axes.errorbar(
         rows,
         means,
         yerr=deviations,
         label=find_method(method).title,
-        color=_COLORS[place % len(_COLORS)],
-        marker=_MARKERS[place % len(_MARKERS)],
-        markersize=5 if loud else 3.5,
-        lw=2.2 if loud else 1,
+        color=_COLORS[index % len(_COLORS)],
+        marker=_MARKERS[index % len(_MARKERS)],
+        markersize=5 if is_headline else 3.5,
+        lw=2.2 if is_headline else 1,
         elinewidth=0.7,
         capsize=2,
-        zorder=3 if loud else 2,
+        zorder=3 if is_headline else 2,
     )
 
 
 def against_directions(study: Study, title: str) -> Figure:
-    """Every measure against r, for the methods that have directions."""
+    """Draw every measure against r, for the methods that have directions."""
     figure = new_figure(9, 2.9)
     panels = figure.subplots(1, len(METRICS), sharex=True)
     for axes, (metric, name) in zip(panels, METRICS.items(), strict=True):
-        for (method, of), curve in study.directions.items():
-            if of == metric and len(curve) > 1:
+        for (method, measure), curve in study.directions.items():
+            if measure == metric and len(curve) > 1:
                 r = sorted(curve)
                 shown = find_method(method).title
                 axes.plot(r, [curve[x] for x in r], marker="o", ms=4, label=shown)
@@ -108,15 +109,15 @@ def against_directions(study: Study, title: str) -> Figure:
 
 
 def over_weights(study: Study, title: str) -> Figure:
-    """Heat maps of TS-NMF's measures over its two weights."""
+    """Draw heat maps of the measures of TS-NMF over its two weights."""
     figure = new_figure(9.5, 3.2)
     panels = figure.subplots(1, len(METRICS))
     for axes, (metric, name) in zip(panels, METRICS.items(), strict=True):
         grid = study.weights[metric]
         energies = sorted({energy for energy, _ in grid})
         graphs = sorted({graph for _, graph in grid})
-        nowhere = float("nan")
-        values = [[grid.get((e, g), nowhere) for g in graphs] for e in energies]
+        nan = float("nan")
+        values = [[grid.get((e, g), nan) for g in graphs] for e in energies]
         shown = axes.imshow(values, origin="lower", cmap="viridis", aspect="auto")
         axes.set_xticks(range(len(graphs)), [f"{g:g}" for g in graphs], rotation=45)
         axes.set_yticks(range(len(energies)), [f"{e:g}" for e in energies])
@@ -127,15 +128,15 @@ def over_weights(study: Study, title: str) -> Figure:
     return figure
 
 
-def convergence(found: Sequence[Study], titles: dict[str, str]) -> Figure:
-    """The objective of TS-NMF on every data set, from its first value to its last."""
+def convergence(studies: Sequence[Study], titles: dict[str, str]) -> Figure:
+    """Draw the objective of TS-NMF on every data set, scaled to fall from 1 to 0."""
     figure = new_figure(7.5, 3.6)
     axes = figure.subplots()
-    for study in found:
+    for study in studies:
         trace = np.array(study.trace)
         if len(trace) > 1 and trace[0] != trace[-1]:
-            part = (trace - trace[-1]) / abs(trace[0] - trace[-1])
-            axes.plot(np.arange(1, len(trace) + 1), part, label=titles[study.data])
+            scaled = (trace - trace[-1]) / abs(trace[0] - trace[-1])
+            axes.plot(np.arange(1, len(trace) + 1), scaled, label=titles[study.data])
     axes.set(
         xlabel="iteration",
         ylabel="objective: distance to the last value,\nas part of the first's",

@@ -1,4 +1,4 @@
-"""Running one job: the fits of a method to a subset, scored."""
+"""Run one job: fit a method to a subset at several grid points and score the fits."""
 
 import importlib
 import json
@@ -24,41 +24,47 @@ from twofold.paper.protocol import Job, as_json
 from twofold.paper.published import METRICS
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+"""Packages whose versions are recorded with each result."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One fit.
+    """Scores and circumstances of one fit.
 
     Attributes
     ----------
     key : str
-        One of ``Job.keys``.
-    data, method, setting : str
-        The setting as JSON.
-    n_clusters, subset, seed, max_iter : int
-        Of the job; max_iter may be None.
+        Key of the fit, one of ``Job.keys``.
+    data, method : str
+        Names of the data set and the method.
+    grid_point : str
+        Parameters of the fit, as JSON.
+    n_clusters, subset, seed : int
+        Number of classes, index of the subset and seed of the protocol.
+    max_iter : int or None
+        Maximum number of iterations, or None for the default of the method.
     n_samples : int
+        Number of samples in the subset.
     accuracy, nmi, purity : float or None
-        In percent; None where the fit failed.
+        Scores in percent. None if the fit failed.
     seconds : float
-        A fit's share of its job, without loading.
+        Seconds of the job, without loading, divided by its number of fits.
     n_iter : int or None
-        Iterations, where the model counts them.
+        Number of iterations. None if the model does not count them.
     trace : str or None
-        The objective of every iteration, as JSON, of a traced job.
+        Objective of every iteration, as JSON. None if the job is not traced.
     error : str or None
-        Why the fit failed.
+        Reason of a failure. None if the fit succeeded.
     origin : str
         Machine and versions, as JSON.
     finished : float
-        Seconds since 1970.
+        Time of the end of the fit, in seconds since 1970.
     """
 
     key: str
     data: str
     method: str
-    setting: str
+    grid_point: str
     n_clusters: int
     subset: int
     seed: int
@@ -76,26 +82,29 @@ class Result:
 
 
 def run_job(job: Job, device: str | None = None) -> list[Result]:
-    """Fit and score every setting of a job, in one thread.
+    """Fit and score every grid point of a job, in one thread.
 
-    A fit that fails gives results that say why; the others of its job fail with it
-    where they are fitted together.
+    If a fit fails, all results of its job carry the error instead of scores.
     """
     method = find_method(job.method)
     images, target = load_subset(
-        job.data, job.n_clusters, job.subset, job.seed, told=method.told
+        job.data,
+        job.n_clusters,
+        job.subset,
+        job.seed,
+        missing_as_nan=method.handles_missing,
     )
     begin = time.perf_counter()
     outcomes: list[dict[str, Any]]
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # corners of the grids need not converge
+        warnings.simplefilter("ignore")  # extreme grid points may not converge
         try:
             fits = fit_all(job, images, device)
             outcomes = [_scores(job, *fit, target) for fit in fits]
         except Exception as failure:
             reason = f"{type(failure).__name__}: {failure}"
-            outcomes = [{"error": reason[:500]}] * len(job.settings)
-    seconds = (time.perf_counter() - begin) / len(job.settings)
+            outcomes = [{"error": reason[:500]}] * len(job.grid_points)
+    seconds = (time.perf_counter() - begin) / len(job.grid_points)
     shared: dict[str, Any] = {
         **dict.fromkeys(("accuracy", "nmi", "purity", "n_iter", "trace", "error")),
         **{name: value for name, value in asdict(job).items() if name in _SHARED},
@@ -107,44 +116,53 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         Result(
             **(shared | outcome),
             key=key,
-            setting=setting,
+            grid_point=grid_point,
             finished=time.time(),
         )
-        for key, setting, outcome in zip(job.keys, job.settings, outcomes, strict=True)
+        for key, grid_point, outcome in zip(
+            job.keys, job.grid_points, outcomes, strict=True
+        )
     ]
 
 
 _SHARED = ("data", "method", "n_clusters", "subset", "seed", "max_iter")
+"""Fields that a result has in common with its job."""
 
 
 def fit_all(
     job: Job, images: np.ndarray, device: str | None
 ) -> list[tuple[Any, np.ndarray]]:
-    """A fitted model and its labels for each setting, in one call if possible."""
+    """Return a fitted model and its labels for each grid point.
+
+    A method with swept parameters fits all grid points in one call.
+    """
     method = find_method(job.method)
-    settings = [json.loads(setting) for setting in job.settings]
-    more = {} if job.max_iter is None else {"max_iter": job.max_iter}
+    grid_points = [json.loads(grid_point) for grid_point in job.grid_points]
+    options = {} if job.max_iter is None else {"max_iter": job.max_iter}
     seed = subset_seed(job.seed, job.n_clusters, job.subset)
     X: Any = images
     if device is not None and method.takes_tensors:
         X = on_device(images, device)
         importlib.import_module("torch").set_num_threads(1)
 
-    def build(setting: dict[str, Any]) -> Any:
-        return method.build(job.n_clusters, random_state=seed, **more, **setting)
+    def build(grid_point: dict[str, Any]) -> Any:
+        return method.build(job.n_clusters, random_state=seed, **options, **grid_point)
 
-    if len(settings) > 1 and method.swept:
-        pairs = [tuple(setting[name] for name in method.swept) for setting in settings]
-        models = build(settings[0]).fit_sweep(X, pairs)
+    if len(grid_points) > 1 and method.swept:
+        pairs = [
+            tuple(grid_point[name] for name in method.swept)
+            for grid_point in grid_points
+        ]
+        models = build(grid_points[0]).fit_sweep(X, pairs)
         return [(model, to_numpy(model.labels_)) for model in models]
-    models = [build(setting) for setting in settings]
+    models = [build(grid_point) for grid_point in grid_points]
     return [(model, to_numpy(model.fit_predict(X))) for model in models]
 
 
 def _scores(
     job: Job, model: Any, labels: np.ndarray, target: np.ndarray
 ) -> dict[str, Any]:
-    """Scores in percent of a fitted model, and how it got there."""
+    """Return the scores in percent, the iterations and the trace of a fitted model."""
     trace = as_json(list(model.objective_history_)) if job.traced else None
     steps = getattr(model, "n_iter_", None)
     scores = score_all(target, labels)
@@ -157,11 +175,11 @@ def _scores(
 
 @cache
 def origin(device: str | None) -> str:
-    """The machine and the versions that results come from, as JSON."""
-    found = {"twofold": twofold.__version__}
+    """Return the machine and the versions of the packages, as JSON."""
+    versions = {"twofold": twofold.__version__}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except ModuleNotFoundError:
             continue
     return as_json(
@@ -171,7 +189,7 @@ def origin(device: str | None) -> str:
             "cores": os.cpu_count(),
             "device": _device_name(device),
             "python": platform.python_version(),
-            "versions": found,
+            "versions": versions,
         }
     )
 

@@ -1,14 +1,14 @@
-"""The ten methods of the paper's tables, by name, each with the grid it was tuned over.
+"""The methods of the paper's tables by name, each with its grid of parameters.
 
 >>> from sklearn.datasets import load_digits
 >>> from twofold import methods
 >>> model = methods.build("gnmf", n_clusters=10, graph_weight=0.1, random_state=0)
 >>> model.fit_predict(load_digits().images).shape
 (1797,)
->>> len(methods.METHODS["ts-nmf"].settings())
+>>> len(methods.METHODS["ts-nmf"].grid_points())
 245
 
-An eleventh method is one more entry of ``METHODS``.
+A baseline is one file with its builder and one entry of ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,8 @@ from twofold.paper.clusterers import CoefficientKMeans, RBFSpectralClustering
 
 __all__ = [
     "METHODS",
-    "TOLD_METHODS",
+    "MISSING_METHODS",
+    "PAPER_METHODS",
     "CoefficientKMeans",
     "Method",
     "RBFSpectralClustering",
@@ -39,39 +40,39 @@ __all__ = [
 ]
 
 DIRECTIONS = (1, 3, 5, 7, 9)
-"""r of PCA, 2DPCA and TS-NMF."""
+"""Numbers of directions r of PCA, 2DPCA and TS-NMF."""
 
 WEIGHTS = (1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3)
-"""The paper's set S: of the weights of GNMF, RMNMF and TS-NMF, and of SC's radius."""
+"""The paper's set S: weights of GNMF, RMNMF and TS-NMF, and radii of SC."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """One method.
+    """A clustering method with its grid of parameters.
 
     Attributes
     ----------
     title : str
-        Its name in the paper's tables.
+        Name in tables.
     build : callable
         ``build(n_clusters, random_state=None, sample_shape=None, **parameters)``
-        returns an unfitted clusterer of (n, h, w) stacks, or of flat samples of that
-        shape, whose ``fit_predict`` gives the labels.
+        returns an unfitted clusterer with ``fit_predict``. The clusterer accepts images
+        of shape (n, h, w), or flat samples if ``sample_shape`` is given.
     grid : mapping of str to tuple
-        What the paper tries of each parameter.
+        Values of each parameter to try.
     swept : tuple of str
-        Parameters of the grid that the clusterer fits together, by
+        Parameters of the grid that the clusterer fits together by
         ``fit_sweep(X, values)``, which returns a fitted model for each tuple of their
         values.
     iterative : bool
-        Whether ``build`` takes ``max_iter``.
+        Whether ``build`` accepts ``max_iter``.
     takes_tensors : bool
-        Whether the clusterer fits PyTorch tensors where they lie.
-    told : bool
-        Whether it is told which entries are missing, as NaN in its images, rather
-        than given zeros. The protocol runs it only where entries are missing.
+        Whether the clusterer accepts PyTorch tensors and computes on their device.
+    handles_missing : bool
+        Whether missing entries are NaN in the images of this method. Other methods get
+        zeros. The protocol runs the method only on data with missing entries.
     paper_title : str
-        The column of the paper's tables that it is set beside: its own, if empty.
+        Column of the paper's tables to compare with. Empty means the column ``title``.
     """
 
     title: str
@@ -80,31 +81,37 @@ class Method:
     swept: tuple[str, ...] = ()
     iterative: bool = False
     takes_tensors: bool = False
-    told: bool = False
+    handles_missing: bool = False
     paper_title: str = ""
 
-    def settings(self) -> list[dict[str, Any]]:
-        """All combinations of the grid; a single empty one where there is no grid."""
+    def grid_points(self) -> list[dict[str, Any]]:
+        """Return all points of the grid, or one empty point if there is no grid."""
         return list(ParameterGrid(dict(self.grid)))
 
 
 def all_methods() -> dict[str, Method]:
-    """``METHODS`` and ``TOLD_METHODS``."""
-    return METHODS | TOLD_METHODS
+    """Return ``METHODS`` and ``MISSING_METHODS`` in one dictionary."""
+    return METHODS | MISSING_METHODS
 
 
 def build(name: str, n_clusters: int, **parameters: Any) -> Any:
-    """The unfitted clusterer of a method.
+    """Return the unfitted clusterer of a method.
 
     Parameters
     ----------
     name : str
-        One of ``METHODS`` or ``TOLD_METHODS``.
+        Name in ``METHODS`` or ``MISSING_METHODS``.
     n_clusters : int
+        Number of clusters.
     **parameters
-        ``random_state``, which seeds every part here and now, None with fresh seeds;
-        ``sample_shape`` for flat samples; the parameters of the method's grid; and
-        any other parameter of its decomposition, or of K-means for ``"kmeans"``.
+        ``random_state``, from which the seeds of all parts are drawn in this call;
+        ``sample_shape`` of flat samples; the parameters of the grid; and any other
+        parameter of the decomposition, or of K-means for ``"kmeans"``.
+
+    Returns
+    -------
+    estimator
+        Unfitted clusterer with ``fit_predict``.
     """
     methods = all_methods()
     if not isinstance(name, str) or name not in methods:
@@ -116,7 +123,7 @@ def build(name: str, n_clusters: int, **parameters: Any) -> Any:
 def kmeans(
     n_clusters: int, *, random_state: Any = None, sample_shape: Any = None, **more: Any
 ) -> Any:
-    """K-means of the flattened samples."""
+    """Build K-means on the flattened samples."""
     [seed] = draw_seeds(random_state, 1)
     return make_pipeline(
         Flatten(sample_shape=sample_shape), _kmeans(n_clusters, seed, **more)
@@ -126,7 +133,7 @@ def kmeans(
 def pca(
     n_clusters: int, *, random_state: Any = None, sample_shape: Any = None, **more: Any
 ) -> Any:
-    """K-means of the leading principal components of the flattened samples."""
+    """Build K-means on the leading principal components of the flattened samples."""
     first, last = draw_seeds(random_state, 2)
     options = {"n_components": max(DIRECTIONS), **more}
     return make_pipeline(
@@ -137,13 +144,13 @@ def pca(
 
 
 def rpca(n_clusters: int, *, random_state: Any = None, **more: Any) -> Any:
-    """K-means of the low-rank part."""
+    """Build K-means on the coefficients of the low-rank part of robust PCA."""
     [seed] = draw_seeds(random_state, 1)
     return CoefficientKMeans(RobustPCA(**more), n_clusters, random_state=seed)
 
 
 def pca2d(n_clusters: int, *, random_state: Any = None, **more: Any) -> Any:
-    """K-means of the samples projected by the leading directions of their columns."""
+    """Build K-means on samples projected onto the leading directions of 2DPCA."""
     [seed] = draw_seeds(random_state, 1)
     return make_pipeline(PCA2D(**more), _kmeans(n_clusters, seed))
 
@@ -151,7 +158,7 @@ def pca2d(n_clusters: int, *, random_state: Any = None, **more: Any) -> Any:
 def nmf(
     n_clusters: int, *, random_state: Any = None, sample_shape: Any = None, **more: Any
 ) -> Any:
-    """K-means of the coefficients of NMF by multiplicative updates."""
+    """Build K-means on the coefficients of NMF by multiplicative updates."""
     first, last = draw_seeds(random_state, 2)
     options = {
         "n_components": n_clusters,
@@ -170,7 +177,7 @@ def nmf(
 def sc(
     n_clusters: int, *, random_state: Any = None, sample_shape: Any = None, **more: Any
 ) -> Any:
-    """Spectral clustering of samples of norm 1, to which the radius refers."""
+    """Build spectral clustering of samples scaled to norm 1, the unit of the radius."""
     [seed] = draw_seeds(random_state, 1)
     return make_pipeline(
         Flatten(sample_shape=sample_shape),
@@ -180,7 +187,7 @@ def sc(
 
 
 def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
-    """The builder of K-means on the coefficients of a factorisation."""
+    """Return a builder of K-means on the coefficients of a factorisation."""
 
     def build(n_clusters: int, *, random_state: Any = None, **more: Any) -> Any:
         first, last = draw_seeds(random_state, 2)
@@ -193,10 +200,9 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
-    """TS-NMF with the paper's graph and labels, and a start in the first subspaces.
+    """Build TS-NMF with the graph, labels and tolerance of the paper.
 
-    The directions and weights, which the paper tunes, are those of ``TSNMF`` where none
-    are given.
+    Directions and weights, which the paper tunes, have the defaults of ``TSNMF``.
     """
     [seed] = draw_seeds(random_state, 1)
     paper = {
@@ -214,7 +220,7 @@ def _kmeans(n_clusters: int, seed: int, **more: Any) -> KMeans:
     return KMeans(n_clusters, random_state=seed, **{"n_init": 10, **more})
 
 
-METHODS: dict[str, Method] = {
+PAPER_METHODS: dict[str, Method] = {
     "kmeans": Method("K-Means", kmeans),
     "pca": Method("PCA", pca, {"n_components": DIRECTIONS}),
     "rpca": Method("RPCA", rpca, iterative=True),
@@ -239,20 +245,35 @@ METHODS: dict[str, Method] = {
         takes_tensors=True,
     ),
 }
-"""The paper's ten."""
+"""The ten methods of the paper's tables, in the order of their columns."""
+
+METHODS: dict[str, Method] = {
+    **PAPER_METHODS,
+    # To add a baseline:
+    # 1. Write a file with its builder, such as paper/linkage.py with a function
+    #    ``linkage(n_clusters, *, random_state=None, sample_shape=None, **parameters)``
+    #    that returns an unfitted clusterer; ``pca`` above is an example.
+    # 2. Import the builder and add one entry here, with the values to tune over:
+    #    "linkage": Method("Linkage", linkage, {"linkage": ("ward", "average")}),
+    # The command line, the tables and figures, the benchmarks and the tests read this
+    # registry. No other file needs a change.
+}
+"""All methods by name: the ten of the paper and the baselines added to them."""
 
 
-def _told(name: str) -> Method:
-    """A method of the paper's that fits what was observed."""
-    method = METHODS[name]
+def _missing_aware(name: str) -> Method:
+    """Return the missing-aware form of a method of the paper."""
+    method = PAPER_METHODS[name]
     return replace(
         method,
-        title=f"{method.title}, told",
+        title=f"{method.title}, missing-aware",
         build=partial(method.build, missing_values=np.nan),
-        told=True,
+        handles_missing=True,
         paper_title=method.title,
     )
 
 
-TOLD_METHODS = {f"{name}-told": _told(name) for name in ("gnmf", "semi-nmf", "ts-nmf")}
-"""Those of the ten that can be told which entries are missing."""
+MISSING_METHODS = {
+    f"{name}-missing": _missing_aware(name) for name in ("gnmf", "semi-nmf", "ts-nmf")
+}
+"""Missing-aware forms of three methods of the paper, by name."""

@@ -1,4 +1,4 @@
-"""What a user has made, found by its import path."""
+"""Methods and data sets of a user, by their import paths."""
 
 import hashlib
 import importlib
@@ -12,7 +12,7 @@ from twofold.paper.methods import Method, all_methods
 
 
 def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
-    """The object that ``module:object`` names, the working folder being importable."""
+    """Import the object ``module:object``, also from the working folder."""
     module, colon, name = path.partition(":")
     if not (colon and module and name):
         raise ValueError(
@@ -29,23 +29,23 @@ def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
 
 
 def find_method(name: str) -> Method:
-    """A method by its name in ``all_methods`` or by its import path, module:object."""
-    known = all_methods()
-    if name in known:
-        return known[name]
-    found = by_import_path("--method", name, known)
-    if not isinstance(found, Method):
+    """Return a method by its name in ``all_methods`` or its path, module:object."""
+    methods = all_methods()
+    if name in methods:
+        return methods[name]
+    imported = by_import_path("--method", name, methods)
+    if not isinstance(imported, Method):
         raise ValueError(
-            f"--method {name} must be a twofold.paper.methods.Method, got "
-            f"{type(found).__name__}"
+            f"--method {name} must be a twofold.methods.Method, got "
+            f"{type(imported).__name__}"
         )
-    return found
+    return imported
 
 
 def source_digest(name: str) -> str:
-    """Of the module that a user's method is in; empty for those of ``all_methods``.
+    """Return the digest of the source file of a user's method.
 
-    The latter change with the version of twofold.
+    The digest is empty for ``all_methods``, which change with the version of twofold.
     """
     if name in all_methods():
         return ""

@@ -1,4 +1,4 @@
-"""Everything that is written of a run: tables, figures and a page that has it all."""
+"""Write a reproduction: tables, figures and an HTML page that contains them all."""
 
 import base64
 import io
@@ -11,19 +11,29 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
-from twofold.paper.about import failure_lines
 from twofold.paper.comparison import Pair, Table
-from twofold.paper.document import document, options_text
+from twofold.paper.document import markdown_page, options_text
 from twofold.paper.objects import find_method
+from twofold.paper.provenance import failure_lines
 from twofold.paper.published import METRICS
 from twofold.paper.studies import studies_csv
-from twofold.paper.summary import Summary
+from twofold.paper.summary import Reproduction
 from twofold.paper.tables import BLANK, cell_text, csv_text, latex
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: its data set if of a single one, name, what it shows, and itself."""
+    """A figure.
+
+    Attributes
+    ----------
+    data : str or None
+        Name of its data set. None if the figure shows all data sets.
+    name, caption : str
+        Short name for the file, and caption.
+    svg : str
+        The figure as SVG.
+    """
 
     data: str | None
     name: str
@@ -32,37 +42,38 @@ class Picture:
 
     @property
     def file(self) -> str:
-        """Its file name, without suffix."""
+        """File name without suffix."""
         return f"{_file_name(self.data)}-{self.name}" if self.data else self.name
 
 
-def write_all(summary: Summary, folder: Path) -> list[Path]:
-    """Write tables, figures and the page of a summary into a folder.
+def write_all(reproduction: Reproduction, folder: Path) -> list[Path]:
+    """Write tables, figures and the HTML page into a folder.
 
-    Each file is complete or as it was before, even if this is interrupted.
+    Every file is replaced by an atomic rename, so that an interruption leaves either
+    the old or the new file.
 
     Returns
     -------
     list of Path
-        What was written, the page last.
+        Written files, the HTML page last.
     """
-    pictures = draw_all(summary)
-    by_data = groupby(summary.tables, key=lambda table: table.data)
+    pictures = draw_all(reproduction)
+    by_data = groupby(reproduction.tables, key=lambda table: table.data)
     files = {
-        "tables.md": document(summary),
-        "tables.csv": csv_text(summary.tables),
+        "tables.md": markdown_page(reproduction),
+        "tables.csv": csv_text(reproduction.tables),
         "tables.tex": "\n".join(latex(list(of_data)) for _, of_data in by_data),
-        "studies.csv": studies_csv(summary.studies),
+        "studies.csv": studies_csv(reproduction.studies),
         **{f"figures/{picture.file}.svg": picture.svg for picture in pictures},
-        "index.html": page(summary, pictures),
+        "index.html": html_page(reproduction, pictures),
     }
     for name, text in files.items():
         _write(folder / name, text)
     return [folder / name for name in files]
 
 
-def draw_all(summary: Summary) -> list[Picture]:
-    """All figures as SVG; none, with a warning, where matplotlib is not installed."""
+def draw_all(reproduction: Reproduction) -> list[Picture]:
+    """Draw all figures. Without matplotlib, warn and return an empty list."""
     try:
         from twofold.paper import figures
     except ImportError:
@@ -70,7 +81,7 @@ def draw_all(summary: Summary) -> list[Picture]:
             "no figures without matplotlib: pip install 'twofold[plot]'", stacklevel=3
         )
         return []
-    titles = {table.data: table.title for table in summary.tables}
+    titles = {table.data: table.title for table in reproduction.tables}
     pictures = [
         Picture(
             table.data,
@@ -78,9 +89,9 @@ def draw_all(summary: Summary) -> list[Picture]:
             f"{table.title}: {METRICS[table.metric].lower()} against N",
             _svg(figures.against_clusters(table)),
         )
-        for table in summary.tables
+        for table in reproduction.tables
     ]
-    for study in summary.studies:
+    for study in reproduction.studies:
         data, title = study.data, titles[study.data]
         if any(len(curve) > 1 for curve in study.directions.values()):
             drawn = _svg(figures.against_directions(study, title))
@@ -92,20 +103,20 @@ def draw_all(summary: Summary) -> list[Picture]:
             pictures.append(
                 Picture(data, "weights", f"{title}: scores over both weights", drawn)
             )
-    if any(study.trace for study in summary.studies):
-        drawn = _svg(figures.convergence(summary.studies, titles))
+    if any(study.trace for study in reproduction.studies):
+        drawn = _svg(figures.convergence(reproduction.studies, titles))
         caption = "How far the objective is from its last value, by iteration"
         pictures.append(Picture(None, "convergence", caption, drawn))
     return pictures
 
 
-def page(summary: Summary, pictures: list[Picture]) -> str:
-    """The HTML page that holds all of it, with nothing to load."""
+def html_page(reproduction: Reproduction, pictures: list[Picture]) -> str:
+    """Return the HTML page, which embeds all tables and figures."""
     loader = PackageLoader("twofold.paper", "")
     environment = Environment(loader=loader, autoescape=True)
     parts = []
-    for data, of in groupby(summary.tables, key=lambda table: table.data):
-        of_data = list(of)
+    for data, group in groupby(reproduction.tables, key=lambda table: table.data):
+        of_data = list(group)
         parts.append(
             {
                 "anchor": _file_name(data),
@@ -114,27 +125,28 @@ def page(summary: Summary, pictures: list[Picture]) -> str:
                 "figures": [_embedded(p) for p in pictures if p.data == data],
             }
         )
-    last = [_embedded(p) for p in pictures if p.data is None]
+    overall = [_embedded(p) for p in pictures if p.data is None]
     return environment.get_template("page.html.j2").render(
-        lead=_lead(summary),
+        lead=_lead(reproduction),
         parts=parts,
-        convergence=last[0] if last else None,
-        machines=summary.about.machines,
-        failures=failure_lines(summary.about),
+        convergence=overall[0] if overall else None,
+        machines=reproduction.provenance.machines,
+        failures=failure_lines(reproduction.provenance),
     )
 
 
-def _lead(summary: Summary) -> str:
-    origin = summary.about
-    fits, hours = sum(origin.fits.values()), sum(origin.hours.values())
+def _lead(reproduction: Reproduction) -> str:
+    """Return the first paragraph of the HTML page."""
+    provenance = reproduction.provenance
+    fits, hours = sum(provenance.fits.values()), sum(provenance.hours.values())
     return (
-        f"{options_text(summary)}. {fits:,} fits, {hours:.1f} hours of work of one "
-        f"core or GPU, {origin.days}."
+        f"{options_text(reproduction)}. {fits:,} fits, {hours:.1f} hours of work of "
+        f"one core or GPU, {provenance.days}."
     )
 
 
 def _table_view(table: Table) -> dict[str, Any]:
-    """What the template shows of a table."""
+    """Return the values of a table for the template."""
     return {
         "heading": METRICS[table.metric],
         "titles": [find_method(method).title for method in table.methods],
@@ -146,6 +158,7 @@ def _table_view(table: Table) -> dict[str, Any]:
 
 
 def _cell_view(pair: Pair) -> dict[str, Any]:
+    """Return the values of a cell for the template."""
     ours, paper = pair.ours, pair.paper
     shown = BLANK if ours.mean is None else cell_text(ours, " ± ", 1)
     star = "" if ours.complete or ours.mean is None else "*"
@@ -166,16 +179,18 @@ def _svg(figure: Any) -> str:
     from matplotlib import rc_context
 
     file = io.StringIO()
-    with rc_context({"svg.hashsalt": "twofold"}):  # the same bytes every time
+    with rc_context({"svg.hashsalt": "twofold"}):  # reproducible element ids
         figure.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
 
 def _file_name(data: str) -> str:
+    """Replace the characters of an import path that a file name must not contain."""
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in data)
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a file by an atomic rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""What is run: every method over its grid on the same random subsets of classes."""
+"""The protocol: every method over its grid on the same random subsets of classes."""
 
 import hashlib
 import json
@@ -15,37 +15,40 @@ from twofold.paper.methods import METHODS, all_methods
 from twofold.paper.objects import find_method, source_digest
 
 QUICK_DATA = ("yale", "jaffe", "orl-40")
+"""Data sets of a quick run."""
 
 STUDY_DIRECTIONS = tuple(range(1, 20, 2))
-"""r in the paper's study of it."""
+"""Numbers of directions r in the paper's study of r."""
 
 TRACED_ITERATIONS = 100
+"""Number of iterations of the fit whose objective is drawn."""
 
-Setting = dict[str, Any]
+GridPoint = dict[str, Any]
 
 _TRACED = ('{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5,"tol":0.0}',)
-"""The fit of TS-NMF whose objective is drawn."""
+"""Grid point of the TS-NMF fit whose objective is drawn."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is run.
+    """Data sets, methods and options of a reproduction.
 
     Attributes
     ----------
     data, methods : tuple of str
-        Names, or import paths.
+        Names or import paths of the data sets and the methods.
     clusters : tuple of int
-        The numbers of classes, N. Empty takes the rows of the paper's tables, or
-        those of a data set of the user's.
+        Numbers of classes, N. Empty means the rows of each data set, which are those of
+        the paper's tables for the paper's data.
     subsets : int
-        Random subsets for each N; all classes are run once.
+        Number of random subsets for each N. All classes together are run once.
     seed : int
-        Of the subsets, the removed entries and the starts.
+        Seed of the subsets, the removed entries and the starts.
     max_iter : int or None
-        Of iterative methods; None leaves each its own.
+        Maximum number of iterations of the iterative methods. None means the default
+        of each method.
     quick : bool
-        Every second value of a grid and two values of N.
+        Whether only every second value of a grid and two values of N are run.
     """
 
     data: tuple[str, ...] = PAPER_DATA
@@ -59,16 +62,18 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Job:
-    """Fits that share all but the parameters that a method sweeps.
+    """Fits of one method to one subset, which differ only in the swept parameters.
 
     Attributes
     ----------
     data, method : str
+        Names of the data set and the method.
     n_clusters, subset, seed : int
-        Which subset: of how many classes, its number, and the protocol's seed.
-    settings : tuple of str
-        The parameters of each fit, as JSON.
+        Number of classes, index of the subset and seed of the protocol.
+    grid_points : tuple of str
+        Parameters of each fit, as JSON.
     max_iter : int or None
+        Maximum number of iterations, or None for the default of the method.
     traced : bool
         Whether the objective of each iteration is kept.
     """
@@ -78,16 +83,16 @@ class Job:
     n_clusters: int
     subset: int
     seed: int
-    settings: tuple[str, ...]
+    grid_points: tuple[str, ...]
     max_iter: int | None = None
     traced: bool = False
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """What tells each fit from all others: everything that determines it.
+        """Key of each fit: a digest of everything that determines the result.
 
-        A job does not take its keys along to another process, which may have other
-        data or another version of the code.
+        Keys are not pickled. A worker computes them from its own data and code, so that
+        a difference between the machines is detected.
         """
         shared = as_json(
             {
@@ -100,32 +105,33 @@ class Job:
             }
         ).encode()
         return tuple(
-            hashlib.sha256(shared + setting.encode()).hexdigest()[:32]
-            for setting in self.settings
+            hashlib.sha256(shared + grid_point.encode()).hexdigest()[:32]
+            for grid_point in self.grid_points
         )
 
     def __getstate__(self) -> dict[str, Any]:
+        # Leave the cached keys out, see ``keys``.
         return {name: v for name, v in vars(self).items() if name != "keys"}
 
 
 def as_json(value: Any) -> str:
-    """The same text for equal values."""
+    """Return canonical JSON: equal values give the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def data_at_hand(quick: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The data sets to run where none are named, and those that are not here.
+    """Return the default data sets that are available, and the missing ones.
 
-    The digits, which come with scikit-learn, stand in where none of the others is.
+    If none is available, scikit-learn's digits are used.
     """
-    wanted = QUICK_DATA if quick else PAPER_DATA
-    here = tuple(name for name in wanted if is_here(name))
-    missing = tuple(name for name in wanted if name not in here)
+    names = QUICK_DATA if quick else PAPER_DATA
+    here = tuple(name for name in names if is_here(name))
+    missing = tuple(name for name in names if name not in here)
     return here or ("digits",), missing
 
 
 def all_jobs(protocol: Protocol) -> list[Job]:
-    """The jobs of a protocol; those on the same subset follow each other."""
+    """Return the jobs of a protocol, the jobs on one subset side by side."""
     if not any(methods_of(protocol, data) for data in protocol.data):
         raise ValueError(
             f"--method {','.join(protocol.methods)} is for data sets with missing "
@@ -138,29 +144,30 @@ def all_jobs(protocol: Protocol) -> list[Job]:
             n,
             subset,
             protocol.seed,
-            settings,
+            grid_points,
             _max_iter(protocol, method),
         )
         for data in protocol.data
         for n in rows(protocol, data)
         for subset in range(n_subsets(protocol, data, n))
         for method in methods_of(protocol, data)
-        for settings in _batches(method, grid_settings(protocol, data, method))
+        for grid_points in _batches(method, grid_points_of(protocol, data, method))
     ]
     return jobs + list(_studies(protocol))
 
 
 def methods_of(protocol: Protocol, data: str) -> tuple[str, ...]:
-    """The methods that a data set is run with.
+    """Return the methods that are run on a data set.
 
-    Those that are told what is missing are left out where nothing is.
+    Missing-aware methods are left out if no entry is missing.
     """
-    whole = load_data(data, protocol.seed).missing is None
-    return tuple(m for m in protocol.methods if not (whole and find_method(m).told))
+    if load_data(data, protocol.seed).missing is not None:
+        return protocol.methods
+    return tuple(m for m in protocol.methods if not find_method(m).handles_missing)
 
 
 def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
-    """The numbers of classes that a data set is run with."""
+    """Return the numbers of classes, N, that are run on a data set."""
     loaded = load_data(data, protocol.seed)
     if protocol.clusters:
         largest = max(protocol.clusters)
@@ -174,38 +181,41 @@ def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
 
 
 def n_subsets(protocol: Protocol, data: str, n_clusters: int) -> int:
-    """How many subsets of ``n_clusters`` classes are run: one if that is all."""
-    every = n_clusters == load_data(data, protocol.seed).n_classes
-    return 1 if every else protocol.subsets
+    """Return the number of subsets of ``n_clusters`` classes."""
+    all_classes = n_clusters == load_data(data, protocol.seed).n_classes
+    return 1 if all_classes else protocol.subsets
 
 
-def grid_settings(protocol: Protocol, data: str, method: str) -> list[Setting]:
-    """The combinations of parameters that the tables choose from."""
+def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
+    """Return the grid points among which the tables choose the best."""
     grid = dict(find_method(method).grid)
     if protocol.quick:
         grid = {name: values[1::2] or values for name, values in grid.items()}
     return _possible(protocol, data, grid)
 
 
-def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[Setting]:
-    """The combinations of a grid, with no more directions than the images have."""
+def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[GridPoint]:
+    """Return the points of a grid with at most as many directions as the images."""
     side = max(load_data(data, protocol.seed).images.shape[1:3])
-    settings = ParameterGrid(grid) if all(map(len, grid.values())) else []
-    return [s for s in settings if s.get("n_directions", 0) <= side]
+    grid_points = ParameterGrid(grid) if all(map(len, grid.values())) else []
+    return [s for s in grid_points if s.get("n_directions", 0) <= side]
 
 
-def _batches(method: str, settings: list[Setting]) -> list[tuple[str, ...]]:
-    """Settings that differ in swept parameters alone, together."""
+def _batches(method: str, grid_points: list[GridPoint]) -> list[tuple[str, ...]]:
+    """Group grid points that differ only in the swept parameters."""
     swept = find_method(method).swept
     batches: dict[str, list[str]] = {}
-    for setting in settings:
-        fixed = {name: value for name, value in setting.items() if name not in swept}
-        batches.setdefault(as_json(fixed), []).append(as_json(setting))
+    for grid_point in grid_points:
+        fixed = {name: value for name, value in grid_point.items() if name not in swept}
+        batches.setdefault(as_json(fixed), []).append(as_json(grid_point))
     return [tuple(batch) for batch in batches.values()]
 
 
 def _studies(protocol: Protocol) -> Iterator[Job]:
-    """On the last row: more directions than the tables have, and a traced fit."""
+    """Yield the jobs of the parameter studies, on the first subset of the last row.
+
+    The jobs are fits with further numbers of directions, and a traced fit.
+    """
     for data in protocol.data:
         n = rows(protocol, data)[-1]
         for method in sorted({"2dpca", "ts-nmf"}.intersection(protocol.methods)):
@@ -217,13 +227,13 @@ def _studies(protocol: Protocol) -> Iterator[Job]:
             yield Job(data, "ts-nmf", n, 0, protocol.seed, _TRACED, limit, traced=True)
 
 
-def _further_directions(protocol: Protocol, data: str, method: str) -> list[Setting]:
-    """The grid at those r of the study that the tables have not; none if quick."""
+def _further_directions(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
+    """Return the grid points of the study whose r is not in the tables."""
     if protocol.quick:
         return []
     grid = dict(METHODS[method].grid)
-    beyond = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
-    return _possible(protocol, data, grid | {"n_directions": tuple(sorted(beyond))})
+    further = set(STUDY_DIRECTIONS).difference(grid["n_directions"])
+    return _possible(protocol, data, grid | {"n_directions": tuple(sorted(further))})
 
 
 def _max_iter(protocol: Protocol, method: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The paper's tables as data: ``paper.csv``, every cell of all eight."""
+"""The published tables: every cell of all eight, read from ``paper.csv``."""
 
 import csv
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ METRICS = {
     "nmi": "Normalized Mutual Information",
     "purity": "Purity",
 }
-"""Names of the measures, and their titles. The paper has no table of purity."""
+"""Titles of the measures by name. The paper has no table of purity."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,10 @@ class Cell:
 
     Attributes
     ----------
-    mean, std : float or None
-        None where there is no such figure: a single run has no deviation.
+    mean : float or None
+        Mean, or None if the cell is empty.
+    std : float or None
+        Sample standard deviation, or None for a single run.
     """
 
     mean: float | None
@@ -29,9 +31,9 @@ class Cell:
 
 @cache
 def paper_tables() -> dict[tuple[str, str, int, str], Cell]:
-    """The paper's cells by data set, measure, N and title of the method.
+    """Return the paper's cells by data set, measure, N and title of the method.
 
-    Cells that the paper leaves blank, and its averages, are not in it.
+    Blank cells and averages have no entry.
     """
     return {
         (row["dataset"], row["metric"], int(row["n_clusters"]), row["method"]): Cell(
@@ -43,16 +45,16 @@ def paper_tables() -> dict[tuple[str, str, int, str], Cell]:
 
 
 def paper_average(data: str, metric: str, method: str) -> float | None:
-    """The last row of a table as the paper prints it."""
+    """Return the average in the last row of a table, as printed."""
     for row in _rows():
-        wanted = {"dataset": data, "metric": metric, "method": method}
-        if row["n_clusters"] == "average" and wanted.items() <= row.items():
+        expected = {"dataset": data, "metric": metric, "method": method}
+        if row["n_clusters"] == "average" and expected.items() <= row.items():
             return float(row["mean"]) if row["mean"] else None
     return None
 
 
 def paper_rows(data: str) -> tuple[int, ...]:
-    """The numbers of clusters, N, in the rows of a data set's tables."""
+    """Return the numbers of clusters, N, in the rows of a data set's tables."""
     counts = {row["n_clusters"] for row in _rows() if row["dataset"] == data}
     return tuple(sorted(int(count) for count in counts - {"average"}))
 

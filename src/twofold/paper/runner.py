@@ -1,4 +1,4 @@
-"""From a protocol to a store that has all of its results."""
+"""Run a protocol and write its results to a store."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,23 +15,30 @@ from twofold.paper.protocol import Job, Protocol, all_jobs
 from twofold.paper.store import Store
 from twofold.paper.workers import ClusterError, run_here, run_on_cluster
 
-_PATIENCE = 0.5
-"""Seconds between two looks at jobs that another process runs."""
+_POLL_INTERVAL = 0.5
+"""Seconds between two checks of the jobs that another process runs."""
 
 
 @dataclass
-class Progress:
-    """How far a run is.
+class RunStatus:
+    """State of a run.
 
     Attributes
     ----------
-    jobs, fits : int
-        In all, of which ``found`` fits were in the store before.
+    jobs : int
+        Number of jobs to run.
+    fits : int
+        Number of fits of the protocol.
     found : int
-    jobs_done, fits_done, failed : int
-        In this run, ``failed`` counting fits.
+        Number of fits that were in the store before the run.
+    jobs_done, fits_done : int
+        Numbers of jobs and fits that ended in this run.
+    failed : int
+        Number of fits that failed in this run.
     elapsed, remaining : float
-        Seconds of this run; ``remaining`` is an estimate.
+        Seconds since the start, and estimated seconds to the end.
+    begin : float
+        Time of the start, on the monotonic clock.
     """
 
     jobs: int
@@ -45,7 +52,7 @@ class Progress:
     begin: float = field(default_factory=time.monotonic)
 
     def advance(self, estimate: Estimate, job: Job, results: list[Result]) -> None:
-        """Count a job that has ended, here or, without results, elsewhere."""
+        """Count a job that has ended. Jobs of other processes have no results here."""
         self.jobs_done += 1
         self.fits_done += len(results)
         self.failed += sum(result.error is not None for result in results)
@@ -54,7 +61,8 @@ class Progress:
         self.remaining = estimate.seconds_left_after(self.elapsed)
 
 
-Report = Callable[[Progress], None]
+StatusCallback = Callable[[RunStatus], None]
+"""Function that is called with the status of a run."""
 
 
 def run(
@@ -66,33 +74,35 @@ def run(
     shard: tuple[int, int] = (1, 1),
     device: str | None = None,
     retry: bool = False,
-    report: Report = lambda progress: None,
-) -> Progress:
+    callback: StatusCallback = lambda status: None,
+) -> RunStatus:
     """Run every job of a protocol that a store does not have yet.
 
     Parameters
     ----------
     protocol : Protocol
+        Protocol to run.
     store : Store
-        Gets the results of each job as it ends. Several processes may share one: each
-        job is run by one of them.
+        Store to which the results of each job are added when the job ends. Several
+        processes may share a store; each job is run by one of them.
     n_jobs : int, default=-1
-        Processes of one thread each, as in joblib; -1 is one for every core.
+        Number of processes of one thread each, as in joblib. -1 means one for each
+        core.
     scheduler : str or None
-        Address of a Dask scheduler whose workers run the jobs instead.
+        Address of a Dask scheduler whose workers run the jobs. None runs them here.
     shard : (int, int), default=(1, 1)
-        Which part of the jobs this run is to do, from 1, and of how many.
+        Index of the part of the jobs to run, counted from 1, and number of parts.
     device : str or None
-        Where methods that take tensors fit them, such as "cuda".
+        Device of the methods that accept tensors, such as "cuda".
     retry : bool, default=False
-        Whether fits that failed are run again.
-    report : callable
-        Called with the state of the run before it starts and after each job.
+        Whether failed fits are run again.
+    callback : callable
+        Function that is called with the status before the run and after each job.
 
     Returns
     -------
-    Progress
-        At the end.
+    RunStatus
+        Status at the end.
     """
     if scheduler is None:
         check_device(device)
@@ -100,13 +110,13 @@ def run(
     done = store.keys(failed=not retry)
     waiting = [job for job in jobs if not done.issuperset(job.keys)]
     estimate = Estimate(store, waiting)
-    progress = Progress(
+    status = RunStatus(
         jobs=len(waiting),
-        fits=sum(len(job.settings) for job in jobs),
+        fits=sum(len(job.grid_points) for job in jobs),
         found=sum(len(done.intersection(job.keys)) for job in jobs),
         remaining=estimate.seconds_left(1 if scheduler else effective_n_jobs(n_jobs)),
     )
-    report(progress)
+    callback(status)
     with closing(Claims(store.path)) as claims:
         while waiting:
             queue = Queue(waiting, store, claims, retry)
@@ -118,26 +128,27 @@ def run(
                 _check_keys(job, results)
                 store.add(results)
                 claims.give_back(job)
-                progress.advance(estimate, job, results)
-                report(progress)
+                status.advance(estimate, job, results)
+                callback(status)
             for job in queue.done_elsewhere:
-                progress.advance(estimate, job, [])
-            waiting = queue.left_to_others
+                status.advance(estimate, job, [])
+            # Jobs claimed elsewhere are tried again: their process may be killed.
+            waiting = queue.claimed_elsewhere
             if waiting:
-                report(progress)
-                time.sleep(_PATIENCE)
-    return progress
+                callback(status)
+                time.sleep(_POLL_INTERVAL)
+    return status
 
 
 def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:
-    """One of several disjoint parts of the jobs that take about as long as another."""
-    costs = [len(job.settings) * rough_seconds(job) for job in jobs]
+    """Return one of several disjoint parts of the jobs of about equal cost."""
+    costs = [len(job.grid_points) * rough_seconds(job) for job in jobs]
     longest_first = sorted(range(len(jobs)), key=lambda i: -costs[i])
     return [jobs[i] for i in sorted(longest_first[part - 1 :: parts])]
 
 
 def _check_keys(job: Job, results: list[Result]) -> None:
-    """Refuse results that a worker computed from something else than was asked for."""
+    """Refuse results that a worker computed from other data or code."""
     if tuple(result.key for result in results) != job.keys:
         raise ClusterError(
             f"a worker has other data for {job.data}, another source of {job.method} "
@@ -146,27 +157,39 @@ def _check_keys(job: Job, results: list[Result]) -> None:
 
 
 class Queue:
-    """Iterates over the jobs that are for this process to run, claiming each.
+    """Iterator over the jobs that this process can claim.
+
+    Parameters
+    ----------
+    jobs : list of Job
+        Jobs to run.
+    store : Store
+        Store with the results of finished jobs.
+    claims : Claims
+        Claims of this process.
+    retry : bool
+        Whether failed fits are run again.
 
     Attributes
     ----------
-    left_to_others : list of Job
-        Those that another process was running when they were to be drawn.
+    claimed_elsewhere : list of Job
+        Jobs that another process was running when the iterator reached them.
     done_elsewhere : list of Job
-        Those that another process had finished by then.
+        Jobs that another process had finished by then.
     """
 
     def __init__(
         self, jobs: list[Job], store: Store, claims: Claims, retry: bool
     ) -> None:
         self._jobs, self._store, self._claims, self._retry = jobs, store, claims, retry
-        self.left_to_others: list[Job] = []
+        self.claimed_elsewhere: list[Job] = []
         self.done_elsewhere: list[Job] = []
 
     def __iter__(self) -> Iterator[Job]:
         for job in self._jobs:
             if not self._claims.take(job):
-                self.left_to_others.append(job)
+                self.claimed_elsewhere.append(job)
+            # Another process may have finished the job before the claim was taken.
             elif self._store.has(job.keys, failed=not self._retry):
                 self._claims.give_back(job)
                 self.done_elsewhere.append(job)

@@ -1,9 +1,9 @@
-"""Results on disk: an SQLite file to which rows are added as they come.
+"""Store of results: an SQLite file.
 
-SQLite, because its transactions survive a kill at any point and a full disk, several
-processes may write to one file, adding a row costs microseconds, and it comes with
-Python. A Parquet file cannot be added to, and a folder of thousands of small ones is
-slow to read; DuckDB lets a single process write.
+SQLite transactions survive a kill at any point and a full disk, several processes may
+write to one file, adding a row costs microseconds, and SQLite comes with Python. A
+Parquet file cannot be appended to, and a folder of thousands of small files is slow to
+read. DuckDB allows only one process to write.
 """
 
 import hashlib
@@ -16,14 +16,13 @@ from threading import Lock
 from types import TracebackType
 
 from twofold.paper.jobs import Result
-from twofold.paper.salvage import (
-    Row,
-    log_is_torn,
-    salvage,
-    set_aside,
-)
+from twofold.paper.salvage import Row, salvage_rows, set_aside
 
-_COLUMNS = tuple(field.name for field in fields(Result))
+_COLUMNS = tuple(
+    "setting" if field.name == "grid_point" else field.name for field in fields(Result)
+)
+"""Columns of a result, in the order of its fields. The grid point is ``setting``."""
+
 _STORED = (*_COLUMNS, "checksum")
 _TYPES = {
     "n_clusters": "INTEGER",
@@ -39,14 +38,14 @@ _TYPES = {
     "finished": "REAL",
 }
 _FORMAT = 1
-"""In the file's ``user_version``; another one is refused."""
+"""Format in the ``user_version`` of the file. Other formats are refused."""
 
 _APPLICATION = 0x32464C44
-"""In the file's ``application_id``, so that no other program's file is touched."""
+"""Mark in the ``application_id`` of the file. Files of other programs are refused."""
 
 _ADD_ORIGIN = "INSERT OR IGNORE INTO origins VALUES (?, ?)"
 
-# What is there stays, unless it is a failure.
+# A result that is already stored is kept, unless its fit failed.
 _ADD_RESULT = (
     f"INSERT INTO results VALUES ({', '.join('?' * len(_STORED))}) ON CONFLICT (key) "
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _STORED)} "
@@ -65,38 +64,38 @@ _CREATE = (
     f"PRAGMA user_version = {_FORMAT}",
 )
 
-_WAIT = 60.0
+_BUSY_TIMEOUT = 60.0
 """Seconds to wait while another process writes."""
 
 
 class StoreError(RuntimeError):
-    """A store that cannot be read or written, and what to do about it."""
+    """A store cannot be read or written."""
 
 
 class _DamagedError(Exception):
-    """A file that was a store, some pages of which cannot be read."""
+    """Some pages of a store cannot be read."""
 
 
 class Store:
-    """The results of a protocol, by key.
+    """Results by key, in an SQLite file.
 
-    Each row carries a checksum. A row that does not match it, and rows on damaged
-    pages, are dropped with a warning when the store is opened, so that their fits are
-    run again.
+    Each row carries a checksum. A row that does not match its checksum, and every row
+    on a damaged page, is dropped with a warning when the store is opened. The runner
+    then computes the result again. After a crash SQLite itself recovers the write-ahead
+    log: it replays every complete commit up to the first damaged frame.
 
     Parameters
     ----------
-    path : Path
-        Made if it is not there.
+    path : str or Path
+        Path of the file, which is created if it does not exist.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._lock = Lock()  # joblib draws jobs in a thread of its own
+        self._lock = Lock()  # joblib draws jobs in a separate thread
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = self._opened()
-            self._check_log()
+            self._connection = self._open()
         except (sqlite3.Error, OSError) as failure:
             raise StoreError(
                 f"cannot open the store {self.path}: {failure}; name another"
@@ -115,14 +114,14 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._connection.close()
 
     def add(self, results: Iterable[Result]) -> None:
-        """Add results in one transaction; those that are there stay, unless failed."""
+        """Add results in one transaction. Stored results stay unless they failed."""
         results = list(results)
-        origins = {(_short(result.origin), result.origin) for result in results}
-        rows = [_stored(result) for result in results]
+        origins = {(_digest(result.origin), result.origin) for result in results}
+        rows = [_row(result) for result in results]
         try:
             with self._lock, self._connection:
                 self._connection.executemany(_ADD_ORIGIN, origins)
@@ -134,20 +133,20 @@ class Store:
             ) from None
 
     def keys(self, *, failed: bool = True) -> set[str]:
-        """The keys of all results, with or without those of fits that failed."""
+        """Return the keys of all results, with or without failed fits."""
         where = "" if failed else " WHERE error IS NULL"
         return {key for (key,) in self._read(f"SELECT key FROM results{where}")}
 
     def has(self, keys: Sequence[str], *, failed: bool = True) -> bool:
-        """Whether all of these results are there, not counting failures if so asked."""
+        """Return whether all keys have results, with or without failed fits."""
         where = "" if failed else " AND error IS NULL"
         marks = ", ".join("?" * len(keys))
         query = f"SELECT count(*) FROM results WHERE key IN ({marks}){where}"
-        [(found,)] = self._read(query, keys)
-        return found == len(keys)
+        [(count,)] = self._read(query, keys)
+        return count == len(keys)
 
     def results(self) -> Iterator[Result]:
-        """All results, in the order in which they were added."""
+        """Iterate over all results in the order in which they were added."""
         origins: dict[str, str] = dict(self._read("SELECT id, about FROM origins"))
         names = ", ".join(_COLUMNS)
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
@@ -155,13 +154,13 @@ class Store:
             yield replace(result, origin=origins.get(result.origin, "{}"))
 
     def mean_seconds(self) -> dict[tuple[str, str, int], float]:
-        """How long a fit has taken, by data set, method and number of clusters."""
+        """Return the mean seconds of a fit by data set, method and n_clusters."""
         kind = "data, method, n_clusters"
         query = f"SELECT {kind}, avg(seconds) FROM results GROUP BY {kind}"
         return {tuple(kind): mean for *kind, mean in self._read(query)}
 
     def merge(self, other: "Store") -> int:
-        """Add the results of another store; returns how many, not failed, were new."""
+        """Add the results of another store. Return how many successful fits are new."""
         before = len(self.keys(failed=False))
         self.add(other.results())
         return len(self.keys(failed=False)) - before
@@ -173,12 +172,12 @@ class Store:
         except sqlite3.Error as failure:
             raise StoreError(f"cannot read the store {self.path}: {failure}") from None
 
-    def _opened(self) -> sqlite3.Connection:
-        """A connection to a whole file, salvaged from a damaged one if need be."""
+    def _open(self) -> sqlite3.Connection:
+        """Connect to the file. Replace a damaged file by one with its readable rows."""
         try:
             return _connect(self.path)
         except _DamagedError as damage:
-            origins, kept = salvage(self.path)
+            origins, kept = salvage_rows(self.path)
             damaged = set_aside(self.path)
             connection = _connect(self.path)
             warnings.warn(
@@ -192,16 +191,8 @@ class Store:
                 connection.executemany(_ADD_RESULT, kept)
             return connection
 
-    def _check_log(self) -> None:
-        """Warn where SQLite has left out the end of a torn or damaged log."""
-        if log_is_torn(self.path, self._connection):
-            warnings.warn(
-                f"the end of the log of the store {self.path} is damaged; the last "
-                "results in it are dropped and will be run again",
-                stacklevel=3,
-            )
-
     def _drop_damaged_rows(self) -> None:
+        """Delete the rows that do not match their checksum."""
         names = ", ".join(_STORED)
         damaged = [
             rowid
@@ -223,17 +214,18 @@ class Store:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open a store, or make one, all of it or nothing."""
-    connection = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False)
+    """Open a store, or create one in a single transaction."""
+    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT, check_same_thread=False)
     try:
         _check_format(connection)
-        # Readers and a writer do not wait for each other, and no commit waits for
-        # the disk: after a loss of power the last ones may be missing, never torn.
+        # In WAL mode readers and the writer do not wait for each other. With NORMAL no
+        # commit waits for the disk: a power failure may lose the last commits, but
+        # never part of a commit.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            if _check_format(connection):  # no other process was faster
+            if _check_format(connection):  # no other process has created it
                 for statement in _CREATE:
                     connection.execute(statement)
         [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
@@ -251,28 +243,31 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_format(connection: sqlite3.Connection) -> bool:
-    """Refuse a file of another program or version; return whether it is empty."""
+    """Refuse a file of another program or format. Return whether it is empty."""
     [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
     [(application,)] = connection.execute("PRAGMA application_id")
-    [(found,)] = connection.execute("PRAGMA user_version")
+    [(version,)] = connection.execute("PRAGMA user_version")
     if tables and application != _APPLICATION:
         raise sqlite3.OperationalError("it is not a store of twofold")
-    if tables and found != _FORMAT:
+    if tables and version != _FORMAT:
         raise sqlite3.OperationalError(
-            f"its format is {found}, this version of twofold reads {_FORMAT}"
+            f"its format is {version}, this version of twofold reads {_FORMAT}"
         )
     return not tables
 
 
-def _stored(result: Result) -> Row:
-    """The row of a result: its origin, which many share, by a short name."""
-    row = astuple(replace(result, origin=_short(result.origin)))
+def _row(result: Result) -> Row:
+    """Return the row of a result, with a digest of its origin and a checksum.
+
+    Many results share an origin, whose text is stored once in ``origins``.
+    """
+    row = astuple(replace(result, origin=_digest(result.origin)))
     return (*row, _checksum(row))
 
 
 def _checksum(row: Row) -> str:
-    return _short(repr(row))
+    return _digest(repr(row))
 
 
-def _short(text: str) -> str:
+def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""What the parameter studies show, from results: directions, weights, convergence."""
+"""Parameter studies of the paper: directions, weights and convergence."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twofold.paper.jobs import Result
-from twofold.paper.protocol import Protocol, as_json, grid_settings, rows
+from twofold.paper.protocol import Protocol, as_json, grid_points_of, rows
 from twofold.paper.published import METRICS
 
 Curve = dict[int, float]
@@ -18,19 +18,21 @@ Grid = dict[tuple[float, float], float]
 
 @dataclass(frozen=True)
 class Study:
-    """The parameter studies on one data set: the first subset of its last row.
+    """Parameter studies on one data set, on the first subset of its last row.
 
     Attributes
     ----------
     data : str
+        Name of the data set.
     n_clusters : int
+        Number of clusters in the last row.
     directions : dict of (str, str) to dict of int to float
-        By method and measure, the score against r, best over the weights.
+        Best score over the weights at each r, by method and measure.
     weights : dict of str to dict of (float, float) to float
-        By measure, TS-NMF's score at each energy_weight and graph_weight, best
-        over the r of the tables.
+        Best score of TS-NMF over the r of the tables at each pair of energy_weight and
+        graph_weight, by measure.
     trace : list of float
-        The objective of TS-NMF after each iteration; empty if no fit was traced.
+        Objective of TS-NMF after each iteration. Empty if no fit was traced.
     """
 
     data: str
@@ -40,56 +42,62 @@ class Study:
     trace: list[float]
 
 
-def studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
-    """The studies of every data set that has results of its last row."""
+def collect_studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
+    """Collect the studies of all data sets that have results in their last row."""
     last = {data: rows(protocol, data)[-1] for data in protocol.data}
-    found: dict[str, list[Result]] = defaultdict(list)
+    by_data: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         at_last_row = result.n_clusters == last[result.data] and result.subset == 0
         if at_last_row and result.error is None:
-            found[result.data].append(result)
-    return [_study(protocol, found[data]) for data in protocol.data if data in found]
+            by_data[result.data].append(result)
+    return [
+        _study(protocol, by_data[data]) for data in protocol.data if data in by_data
+    ]
 
 
 def _study(protocol: Protocol, results: list[Result]) -> Study:
+    """Build the studies of one data set from the results of its last row."""
     data, n_clusters = results[0].data, results[0].n_clusters
-    weights = set(map(as_json, grid_settings(protocol, data, "ts-nmf")))
+    in_tables = set(map(as_json, grid_points_of(protocol, data, "ts-nmf")))
     curves: dict[tuple[str, str], Curve] = defaultdict(dict)
     grids: dict[str, Grid] = defaultdict(dict)
     trace: list[float] = []
     for result in results:
-        setting = json.loads(result.setting)
-        if "n_directions" not in setting:
+        grid_point = json.loads(result.grid_point)
+        if "n_directions" not in grid_point:
             continue
         if result.trace:
             trace = json.loads(result.trace)
             continue
         for metric in METRICS:
             score = getattr(result, metric)
-            _raise(curves[result.method, metric], setting["n_directions"], score)
-            if result.method == "ts-nmf" and result.setting in weights:
-                pair = setting["energy_weight"], setting["graph_weight"]
-                _raise(grids[metric], pair, score)
+            _keep_best(curves[result.method, metric], grid_point["n_directions"], score)
+            if result.method == "ts-nmf" and result.grid_point in in_tables:
+                pair = grid_point["energy_weight"], grid_point["graph_weight"]
+                _keep_best(grids[metric], pair, score)
     return Study(data, n_clusters, dict(curves), dict(grids), trace)
 
 
-def studies_csv(found: Iterable[Study]) -> str:
-    """The figures' numbers, one a line; columns that a line is not about are empty."""
+def studies_csv(studies: Iterable[Study]) -> str:
+    """Return the scores of the studies as CSV, one a line.
+
+    The columns that do not apply to a line are empty.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     columns = "method", "metric", "n_directions", "energy_weight", "graph_weight"
     writer.writerow(("dataset", "n_clusters", *columns, "score"))
-    for study in found:
-        place = study.data, study.n_clusters
+    for study in studies:
+        first = study.data, study.n_clusters
         for (method, metric), curve in study.directions.items():
             for r, score in sorted(curve.items()):
-                writer.writerow((*place, method, metric, r, "", "", f"{score:.2f}"))
+                writer.writerow((*first, method, metric, r, "", "", f"{score:.2f}"))
         for metric, grid in study.weights.items():
             for pair, score in sorted(grid.items()):
-                writer.writerow((*place, "ts-nmf", metric, "", *pair, f"{score:.2f}"))
+                writer.writerow((*first, "ts-nmf", metric, "", *pair, f"{score:.2f}"))
     return file.getvalue()
 
 
-def _raise(best: dict[Any, float], place: Any, score: float) -> None:
-    """Keep the best score of a place."""
-    best[place] = max(score, best.get(place, score))
+def _keep_best(best: dict[Any, float], key: Any, score: float) -> None:
+    """Store a score if it is the best one of its key."""
+    best[key] = max(score, best.get(key, score))

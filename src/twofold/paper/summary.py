@@ -1,66 +1,77 @@
-"""All that results say of a protocol, to be written in whatever form."""
+"""Tables, studies and provenance of the results of a protocol."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twofold.paper.about import About, about
-from twofold.paper.comparison import Table, tables
+from twofold.paper.comparison import Table, build_tables
 from twofold.paper.jobs import Result
 from twofold.paper.protocol import Protocol, all_jobs
-from twofold.paper.studies import Study, studies
+from twofold.paper.provenance import Provenance, collect_provenance
+from twofold.paper.studies import Study, collect_studies
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What a protocol has shown so far.
+class Reproduction:
+    """Summary of all results of a protocol.
 
     Attributes
     ----------
     protocol : Protocol
+        Protocol of the results.
     best : {"combination", "subset"}
-        What the tables report of a grid.
+        Score of a grid that is reported, see ``summarize``.
     tables : list of Table
-        One for each data set that has results and each measure.
+        One table for each data set that has results and each measure.
     studies : list of Study
-        One for each data set that has results.
-    about : About
-        Where the results come from.
+        One study for each data set that has results.
+    provenance : Provenance
+        Origin of the results.
     """
 
     protocol: Protocol
     best: str
     tables: list[Table]
     studies: list[Study]
-    about: About
+    provenance: Provenance
 
 
 def summarize(
     protocol: Protocol, results: Iterable[Result], *, best: str = "combination"
-) -> Summary:
-    """Summarise the results of a protocol, whatever else is among them.
+) -> Reproduction:
+    """Summarise the results of a protocol.
 
     Parameters
     ----------
     protocol : Protocol
-        Its data sets must be at hand: they are part of what tells a result of theirs
-        from those of other pixels, methods or versions under the same name.
+        Protocol to summarise. Its data sets must be available, because the key of a
+        result depends on the pixels.
     results : iterable of Result
+        Results of this protocol and possibly of others, which are ignored.
     best : {"combination", "subset"}
-        Which figure of a grid is reported. The paper reports "the average performance
-        with all combinations of parameters tested"; read as the mean over the subsets
-        for each combination, of which the best is reported. "subset" takes the best
-        combination of every subset instead, which cannot be lower. Either way each
-        measure has its own.
+        Score of a grid that is reported. "combination": the highest mean over the
+        subsets among all grid points. "subset": the mean over the subsets of the best
+        score of each, which is at least as high. Every measure has its own best grid
+        point. The paper reports "the average performance with all combinations of
+        parameters tested", which we read as "combination".
+
+    Returns
+    -------
+    Reproduction
     """
-    wanted = {key for job in all_jobs(protocol) for key in job.keys}
+    keys = {key for job in all_jobs(protocol) for key in job.keys}
     results = list(results)
-    own = [result for result in results if result.key in wanted]
-    if not own:
+    selected = [result for result in results if result.key in keys]
+    if not selected:
         kinds = sorted({(r.data, r.seed, r.max_iter or 0) for r in results})
         held = "; ".join(f"{d}, seed {s}, max_iter {m or None}" for d, s, m in kinds)
         raise ValueError(
             "there are no results of this protocol with this data and code; "
             f"those given are of: {held or 'nothing'}"
         )
-    found = tables(protocol, own, best)
-    return Summary(protocol, best, found, studies(protocol, own), about(own))
+    return Reproduction(
+        protocol,
+        best,
+        build_tables(protocol, selected, best),
+        collect_studies(protocol, selected),
+        collect_provenance(selected),
+    )

@@ -1,4 +1,4 @@
-"""Tables as Markdown, CSV and LaTeX, ours beside the paper's."""
+"""Comparison tables as Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -24,6 +24,7 @@ _CSV_COLUMNS = (
     *("mean", "std", "paper_mean", "paper_std", "difference"),
     *("subsets", "complete", "setting"),
 )
+"""Columns of the CSV; "setting" is the grid point as JSON."""
 
 LEGEND = (
     "Percent: mean ± standard deviation over the subsets (in brackets the paper's mean "
@@ -33,15 +34,15 @@ LEGEND = (
 
 
 def markdown(table: Table) -> str:
-    """A table with the paper's figures and the differences in brackets."""
+    """Return a Markdown table, the paper's means and the differences in brackets."""
     titles = [find_method(m).title.replace("|", r"\|") for m in table.methods]
     lines = [f"| N | {' | '.join(titles)} |", "| --- " * (len(titles) + 1) + "|"]
     for name, pairs in table.lines():
-        lines.append(f"| {name} | {' | '.join(map(_beside, pairs))} |")
+        lines.append(f"| {name} | {' | '.join(map(_markdown_cell, pairs))} |")
     return "\n".join(lines)
 
 
-def _beside(pair: Pair) -> str:
+def _markdown_cell(pair: Pair) -> str:
     shown = BLANK if pair.ours.mean is None else cell_text(pair.ours, " ± ", 2)
     if pair.best:
         shown = f"**{shown}**"
@@ -54,13 +55,13 @@ def _beside(pair: Pair) -> str:
 
 
 def cell_text(cell: Cell, between: str, digits: int) -> str:
-    """A mean and, if there is one, its deviation."""
+    """Return a mean and, if there is one, its standard deviation."""
     shown = f"{cell.mean:.{digits}f}"
     return shown if cell.std is None else f"{shown}{between}{cell.std:.{digits}f}"
 
 
 def csv_text(tables: Iterable[Table]) -> str:
-    """All cells, one a line."""
+    """Return all cells as CSV, one a line."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
@@ -73,17 +74,17 @@ def csv_text(tables: Iterable[Table]) -> str:
                 [
                     *(table.data, table.metric, n, method),
                     *("" if number is None else f"{number:.2f}" for number in numbers),
-                    *(ours.subsets, int(ours.complete), ours.setting or ""),
+                    *(ours.subsets, int(ours.complete), ours.grid_point or ""),
                 ]
             )
     return file.getvalue()
 
 
 def latex(tables: Sequence[Table]) -> str:
-    """The tables of one data set in the paper's layout, one measure below another.
+    """Return the tables of one data set in the paper's layout, one below another.
 
-    Each N has a line of ours, the best of them bold, one of the paper's, and one of
-    the differences.
+    Each N has three lines: our scores with the best one in bold, the paper's scores,
+    and the differences.
     """
     titles = [find_method(method).title for method in tables[0].methods]
     columns = "|c||" + "c|" * len(titles)
@@ -134,5 +135,5 @@ def _latex_cell(cell: Cell, best: bool = False) -> str:
 
 
 def _escape(text: str) -> str:
-    """Text for LaTeX."""
+    """Escape the special characters of LaTeX."""
     return "".join(_SPECIAL.get(c, c) for c in text)

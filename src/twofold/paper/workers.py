@@ -1,4 +1,4 @@
-"""Where jobs run: in this process, in many here, or on a Dask cluster."""
+"""Execution of jobs: in this process, in local processes, or on a Dask cluster."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -13,17 +13,18 @@ from twofold.paper.jobs import Result, run_job
 from twofold.paper.protocol import Job
 
 Done = tuple[Job, list[Result]]
+"""A finished job and its results."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot be reached or used, and what to do about it."""
+    """A cluster or a worker process cannot be used."""
 
 
 def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[Done]:
-    """Run jobs in ``n_jobs`` processes, each with one thread, as they are drawn.
+    """Run jobs in ``n_jobs`` local processes of one thread each.
 
-    No more are drawn ahead than keep the processes busy. The results come in the order
-    in which the jobs end.
+    Jobs are drawn from the iterable just fast enough to keep the processes busy.
+    Results are returned in the order in which the jobs end.
     """
     if effective_n_jobs(n_jobs) == 1:
         yield from (_run(job, device) for job in jobs)
@@ -46,16 +47,16 @@ def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[D
 def run_on_cluster(
     jobs: Iterable[Job], address: str, device: str | None
 ) -> Iterator[Done]:
-    """Run jobs on the workers of a Dask scheduler, as they are drawn.
+    """Run jobs on the workers of a Dask scheduler.
 
-    A job whose worker dies is given to another one.
+    Dask gives the job of a dead worker to another worker.
     """
     client, distributed = _client(address)
     jobs = iter(jobs)
     running = distributed.as_completed(with_results=True, raise_errors=False)
 
     def submit_ahead() -> None:
-        """Two jobs for each thread, as many as there are by now."""
+        """Submit jobs until there are two for each thread of the current workers."""
         ahead = 2 * sum(client.nthreads().values())
         for job in islice(jobs, max(0, ahead - running.count())):
             running.add(client.submit(_run, job, device, pure=False))
@@ -74,6 +75,7 @@ def run_on_cluster(
 
 
 def _client(address: str) -> tuple[Any, Any]:
+    """Connect to a scheduler. Return the client and the module ``distributed``."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:

@@ -63,9 +63,9 @@ def test_noise_has_the_strength_asked_for():
     assert noise.std() == pytest.approx(1, abs=0.02)
     assert noise.mean() == pytest.approx(0, abs=0.02)
     assert add_noise(flat.astype(np.float32), 0.1).dtype == np.float32
-    holes = remove_entries(flat, 0.3, fill=np.nan)
-    noisy = add_noise(holes, 0.1)
-    np.testing.assert_array_equal(np.isnan(noisy), np.isnan(holes))
+    incomplete = remove_entries(flat, 0.3, fill=np.nan)
+    noisy = add_noise(incomplete, 0.1)
+    np.testing.assert_array_equal(np.isnan(noisy), np.isnan(incomplete))
     np.testing.assert_array_equal(add_noise(IMAGES, 0), IMAGES)
 
 

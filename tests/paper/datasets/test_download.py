@@ -12,7 +12,7 @@ from scipy.io import savemat
 
 from twofold.paper.datasets.catalogue import CATALOGUE
 from twofold.paper.datasets.decode import digest
-from twofold.paper.datasets.locate import fetch, locate
+from twofold.paper.datasets.locate import fetch, load_entry
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, size=(12, 50, 40), dtype=np.uint8)
@@ -88,11 +88,11 @@ def entry(server):
 def test_a_good_download_is_kept_and_found_again(entry, tmp_path, monkeypatch):
     monkeypatch.setattr("twofold.paper.datasets.locate.cache_folder", lambda: tmp_path)
     monkeypatch.delenv("TWOFOLD_DATA", raising=False)
-    images, target = locate(entry("good"), None, download=True)
+    images, target = load_entry(entry("good"), None, download=True)
     np.testing.assert_array_equal(images, IMAGES)
     np.testing.assert_array_equal(target, TARGET)
     assert [path.name for path in tmp_path.iterdir()] == ["made.mat"]
-    again, _ = locate(entry("gone"), None, download=True)
+    again, _ = load_entry(entry("gone"), None, download=True)
     np.testing.assert_array_equal(again, IMAGES)
 
 
@@ -151,7 +151,7 @@ def test_no_network_names_the_file_the_page_and_the_folder(
         port = closed.server_port
     nowhere = replace(entry(), addresses=(f"http://127.0.0.1:{port}/made.mat",))
     with pytest.raises(FileNotFoundError) as caught:
-        locate(nowhere, None, download=True)
+        load_entry(nowhere, None, download=True)
     for part in ("made.mat", nowhere.page, str(tmp_path), "could not be downloaded"):
         assert part in str(caught.value)
     assert list(tmp_path.iterdir()) == []

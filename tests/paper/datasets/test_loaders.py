@@ -11,7 +11,7 @@ from scipy.io import savemat
 from twofold import datasets
 from twofold.paper.datasets import loaders
 from twofold.paper.datasets.catalogue import CATALOGUE
-from twofold.paper.datasets.decode import decode, digest
+from twofold.paper.datasets.decode import decode_file, digest
 
 COUNTS = {  # shape of the images, classes, sizes of the smallest and largest class
     "yale": ((165, 32, 32), 15, 11, 11),
@@ -140,7 +140,7 @@ def test_other_containers(made, tmp_path):
     paths = sorted(tmp_path.iterdir())
     assert len(paths) == 9
     for path in paths:
-        found, classes = decode(path, entry)
+        found, classes = decode_file(path, entry)
         np.testing.assert_array_equal(found, images, err_msg=path.name)
         np.testing.assert_array_equal(classes, target, err_msg=path.name)
 

@@ -205,7 +205,7 @@ def run(
                     shard=part,
                     device=device,
                     retry=retry_failed,
-                    report=report,
+                    callback=report,
                 )
         if part[1] > 1:
             text = f"Part {shard} is done; bring the parts together with merge into one"
@@ -256,7 +256,7 @@ def _data_at_hand(quick: bool) -> tuple[str, ...]:
 
 
 @contextmanager
-def _progress_shown(store: Path) -> "Iterator[paper.Report]":
+def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
     """Shows a run as a bar on a terminal, and as a line now and then elsewhere."""
     columns = (
         SpinnerColumn(),
@@ -268,7 +268,7 @@ def _progress_shown(store: Path) -> "Iterator[paper.Report]":
     with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
-        def report(progress: "paper.Progress") -> None:
+        def report(progress: "paper.RunStatus") -> None:
             nonlocal last, planned
             if not planned:
                 planned = True
@@ -289,8 +289,8 @@ def _progress_shown(store: Path) -> "Iterator[paper.Report]":
             raise
 
 
-def _tell_failures(summary: "paper.Summary") -> None:
-    failures = summary.about.failures
+def _tell_failures(summary: "paper.Reproduction") -> None:
+    failures = summary.provenance.failures
     if failures:
         (data, method, reason), _ = max(failures.items(), key=lambda item: item[1])
         say(
@@ -300,7 +300,7 @@ def _tell_failures(summary: "paper.Summary") -> None:
         )
 
 
-def _plan(progress: "paper.Progress", store: Path) -> str:
+def _plan(progress: "paper.RunStatus", store: Path) -> str:
     text = f"{progress.fits:,} fits"
     if progress.found:
         text += f", of which {store} has {progress.found:,}"
@@ -309,7 +309,7 @@ def _plan(progress: "paper.Progress", store: Path) -> str:
     return text
 
 
-def _state(progress: "paper.Progress") -> str:
+def _state(progress: "paper.RunStatus") -> str:
     rate = progress.fits_done / max(progress.elapsed, 1e-9)
     text = f"{progress.jobs_done:,} of {progress.jobs:,} jobs, {rate:.1f} fits/s"
     if progress.failed:

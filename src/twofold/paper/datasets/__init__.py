@@ -1,4 +1,4 @@
-"""The paper's data sets, synthetic ones, and seeded damage to images."""
+"""The paper's data sets, synthetic images, and seeded damage to images."""
 
 from twofold.paper.datasets.corruption import (
     add_noise,

@@ -1,4 +1,4 @@
-"""What is known of each data set: its shape, its digests, where it is and its terms."""
+"""Catalogue of the data sets: shapes, digests, addresses and licences."""
 
 from dataclasses import dataclass
 
@@ -10,24 +10,26 @@ _FEATURE_PAGE = f"{_FEATURE}/datasets.html"
 
 @dataclass(frozen=True)
 class Entry:
-    """One data set.
+    """Description of one data set.
 
     Attributes
     ----------
     name, title : str
-        For code, and for people.
+        Short name for code, and title for readers.
     files : tuple of str
-        Names under which it is looked for in a folder.
+        File names of the data set, in order of preference.
     n_samples, n_classes, height, width : int
+        Numbers of images and classes, and size of an image in pixels.
     pixel_digest, label_digest : str
         ``decode.digest`` of the upright uint8 images and of the 0-based classes.
     addresses : tuple of str
-        From where it is downloaded, the first that serves it; empty if there is no
-        open address.
+        Download addresses, tried in this order. Empty if there is no open address.
     page : str
-        Where a person finds it.
+        Web page of the data set.
     about, cite, licence : str
+        Description, reference and licence.
     target_names : tuple of str
+        Names of the classes. Empty if the classes have no names.
     """
 
     name: str
@@ -48,7 +50,7 @@ class Entry:
 
     @property
     def description(self) -> str:
-        """For ``Bunch.DESCR``."""
+        """Text for ``Bunch.DESCR``."""
         return (
             f"{self.title}\n\n{self.about}\n\n"
             f"{self.n_samples} images of {self.height} x {self.width} pixels, "

@@ -1,4 +1,4 @@
-"""Damage to images and random subsets of classes, all seeded."""
+"""Seeded damage to images, and random subsets of classes."""
 
 import math
 from numbers import Integral
@@ -16,30 +16,33 @@ def remove_entries(
     fill: float = 0.0,
     random_state: RandomState = 0,
 ) -> np.ndarray:
-    """Remove the same share of the entries of every image, at random places.
+    """Remove the same share of the entries of every image, at random positions.
 
     Parameters
     ----------
     images : array-like of shape (n, h, w) or (n, h, w, c)
-        Of colour images, whole pixels are removed.
+        Images. In colour images whole pixels are removed.
     fraction : float
-        Between 0 and 1. Of p pixels, ``round(fraction * p)`` are removed.
+        Share of the pixels, between 0 and 1. Of p pixels, ``round(fraction * p)`` are
+        removed.
     fill : float, default=0.0
-        What stands in their place, such as 0 or NaN. Images of a dtype that cannot
-        hold it become float64.
+        Value of the removed entries, such as 0 or NaN. Images whose dtype cannot
+        represent it become float64.
     random_state : int or RandomState, default=0
+        Seed of the positions.
 
     Returns
     -------
-    ndarray of the shape of ``images``, a copy
+    ndarray of the shape of ``images``
+        Damaged copy.
     """
     images = _checked_images(images)
     _check_share("fraction", fraction)
-    images = _able_to_hold(images, fill)
+    images = _as_representable(images, fill)
     n, h, w = images.shape[:3]
     count = round(fraction * h * w)
     draws = _random(random_state).uniform(size=(n, h * w))
-    # The places of the smallest draws are a uniform choice without repetition.
+    # The positions of the smallest draws are a uniform sample without replacement.
     removed = np.argpartition(draws, min(count, h * w - 1), axis=1)[:, :count]
     damaged = images.reshape(n, h * w, -1).copy()
     np.put_along_axis(damaged, removed[:, :, None], fill, axis=1)
@@ -53,20 +56,24 @@ def occlude(
     fill: float = 0.0,
     random_state: RandomState = 0,
 ) -> np.ndarray:
-    """Cover a rectangle of every image, at a random place.
+    """Cover a rectangle of every image, at a random position.
 
     Parameters
     ----------
     images : array-like of shape (n, h, w) or (n, h, w, c)
+        Images.
     size : float or (int, int)
-        The share of both sides that is covered, or the rectangle's height and width
-        in pixels.
+        Share of both sides that is covered, or height and width of the rectangle in
+        pixels.
     fill : float, default=0.0
+        Value of the covered entries.
     random_state : int or RandomState, default=0
+        Seed of the positions.
 
     Returns
     -------
-    ndarray of the shape of ``images``, a copy
+    ndarray of the shape of ``images``
+        Damaged copy.
     """
     images = _checked_images(images)
     n, h, w = images.shape[:3]
@@ -80,7 +87,7 @@ def occlude(
             f"{h} x {w}, got {size!r}"
         )
     tall, wide = size
-    images = _able_to_hold(images, fill)
+    images = _as_representable(images, fill)
     random = _random(random_state)
     top = random.randint(h - tall + 1, size=n)[:, None, None]
     left = random.randint(w - wide + 1, size=n)[:, None, None]
@@ -100,15 +107,18 @@ def add_noise(
     Parameters
     ----------
     images : array-like of shape (n, h, w) or (n, h, w, c)
+        Images.
     strength : float
-        The noise's standard deviation as a share of the range of all images, in
-        which NaN does not count.
+        Standard deviation of the noise as a share of the range of all entries that are
+        not NaN.
     random_state : int or RandomState, default=0
+        Seed of the noise.
 
     Returns
     -------
     ndarray of the shape of ``images``
-        float32 stays; all else becomes float64. Nothing is clipped.
+        Noisy images, float32 for float32 images and float64 for all others. Values are
+        not clipped.
     """
     images = _checked_images(images)
     if not (math.isfinite(strength) and strength >= 0):
@@ -123,22 +133,23 @@ def add_noise(
 def sample_classes(
     target: ArrayLike, n: int, seed: int, *, per_class: int | None = None
 ) -> np.ndarray:
-    """The samples of ``n`` random classes, as in the paper's subsets.
+    """Return the samples of ``n`` random classes, as in the paper's subsets.
 
     Parameters
     ----------
     target : array-like of shape (n_samples,)
+        Classes.
     n : int
-        How many of the classes; all of them gives all samples.
+        Number of classes to draw.
     seed : int
-        The same one gives the same classes on every platform.
+        Seed of the draw. The same seed gives the same classes on every platform.
     per_class : int or None, default=None
-        How many random samples of each class are kept. None keeps all.
+        Number of random samples of each class. None keeps all samples.
 
     Returns
     -------
     ndarray of int
-        Indices of the samples, in their given order.
+        Indices of the samples, in ascending order.
     """
     target = np.asarray(target)
     classes, members = np.unique(target, return_inverse=True)
@@ -178,10 +189,11 @@ def _checked_images(images: ArrayLike) -> np.ndarray:
     return images
 
 
-def _able_to_hold(images: np.ndarray, fill: float) -> np.ndarray:
+def _as_representable(images: np.ndarray, fill: float) -> np.ndarray:
+    """Convert images to float64 if their dtype cannot represent ``fill``."""
     with np.errstate(invalid="ignore", over="ignore"):
-        held = np.asarray(fill, dtype=np.float64).astype(images.dtype)
-    if held == fill or (np.isnan(fill) and images.dtype.kind == "f"):
+        converted = np.asarray(fill, dtype=np.float64).astype(images.dtype)
+    if converted == fill or (np.isnan(fill) and images.dtype.kind == "f"):
         return images
     return images.astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Recognise a data set by its decoded pixels and labels, in whatever container."""
+"""Recognise a data set by the digests of its pixels and labels."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,11 +10,12 @@ from twofold.io.arrays import read_arrays, unflatten
 from twofold.paper.datasets.catalogue import Entry
 
 
-def decode(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
-    """The images (n, h, w), uint8 and upright, and the classes (n,) of a data set.
+def decode_file(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
+    """Read the images (n, h, w), uint8 and upright, and the classes (n,) of a data set.
 
-    Names and axes of the arrays in the file, the order of its pixels, their scale
-    and the base of its labels do not matter; what the pixels and labels are does.
+    The names and axes of the arrays in the file, the order and scale of the pixels and
+    the base of the labels may vary. The decoded pixels and labels must match the
+    digests of the entry.
     """
     arrays = _joined(read_arrays(path), entry)
     images = _matching(_image_candidates(arrays, entry), entry.pixel_digest)
@@ -30,18 +31,19 @@ def decode(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
 
 
 def digest(array: np.ndarray) -> str:
-    """Half of the SHA-256 of the shape and the entries, the same on all platforms."""
+    """Return half of the SHA-256 of shape and entries, the same on all platforms."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     content = repr(array.shape).encode() + little.tobytes()
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _matching(candidates: Iterator[np.ndarray], wanted: str) -> np.ndarray | None:
-    return next((c for c in candidates if digest(c) == wanted), None)
+def _matching(candidates: Iterator[np.ndarray], expected: str) -> np.ndarray | None:
+    """Return the first candidate with the expected digest, or None."""
+    return next((c for c in candidates if digest(c) == expected), None)
 
 
 def _joined(arrays: dict[str, np.ndarray], entry: Entry) -> dict[str, np.ndarray]:
-    """Training and test parts put together, and label columns split off a table."""
+    """Concatenate training and test parts, and split label columns off a table."""
     joined = dict(arrays)
     for name in [n for n in arrays if n.endswith("_train")]:
         test = name.removesuffix("_train") + "_test"
@@ -63,6 +65,7 @@ def _joined(arrays: dict[str, np.ndarray], entry: Entry) -> dict[str, np.ndarray
 def _image_candidates(
     arrays: dict[str, np.ndarray], entry: Entry
 ) -> Iterator[np.ndarray]:
+    """Yield all arrays of the right size as images, in both orders of the pixels."""
     shape = entry.height, entry.width
     for array in arrays.values():
         if array.size != entry.n_samples * entry.height * entry.width:
@@ -70,6 +73,7 @@ def _image_candidates(
         pixels = _as_bytes(array)
         if pixels is None:
             continue
+        # MATLAB files may have the samples along the last axis.
         for rows in (pixels, np.moveaxis(pixels, -1, 0)):
             if len(rows) == entry.n_samples:
                 flat = rows.reshape(entry.n_samples, -1)
@@ -78,7 +82,7 @@ def _image_candidates(
 
 
 def _as_bytes(array: np.ndarray) -> np.ndarray | None:
-    """Pixels as uint8, if they are whole numbers in some usual unit."""
+    """Return pixels as uint8, or None if they are not whole numbers in a usual unit."""
     if array.dtype == np.uint8:
         return array
     if not (array.min() >= 0 and array.max() <= 255):
@@ -94,6 +98,7 @@ def _as_bytes(array: np.ndarray) -> np.ndarray | None:
 def _label_candidates(
     arrays: dict[str, np.ndarray], entry: Entry
 ) -> Iterator[np.ndarray]:
+    """Yield all arrays of the right size as classes; (n, k) arrays are one-hot."""
     n, k = entry.n_samples, entry.n_classes
     for array in arrays.values():
         if array.size == n:
@@ -105,6 +110,7 @@ def _label_candidates(
 
 
 def _difference(arrays: dict[str, np.ndarray], entry: Entry) -> str:
+    """Describe how the arrays of a file differ from the expected images."""
     f = entry.height * entry.width
     if any(array.size == entry.n_samples * f for array in arrays.values()):
         return "there are as many pixels as expected, but their values differ"

@@ -1,4 +1,4 @@
-"""Synthetic images with known classes, of any number, made block by block."""
+"""Synthetic images with known classes, generated in batches."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from twofold.paper.datasets.corruption import occlude
 
-_BLOCK = 1024
-"""Images in a batch, which share one stream of random numbers."""
+_BATCH = 1024
+"""Maximum number of images in a batch. Every batch has its own random generator."""
 
 
 def make_faces(
@@ -21,33 +21,37 @@ def make_faces(
     noise: float = 0.1,
     random_state: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Low-rank images of classes that light hides from a comparison of pixels.
+    """Return low-rank images whose classes are hidden by random illumination.
 
-    An image is the pattern of all classes plus that of its own, both of ``rank`` in
-    the same row and column directions; plus light of random strength and sign in
-    other directions, plus a covered rectangle and noise. Where light outweighs
-    the patterns, images of one class differ more than those of different ones.
+    An image is the sum of a pattern that all classes share, the pattern of its class,
+    illumination and noise, with a covered rectangle. Both patterns have rank ``rank``
+    and the same row and column directions. The illumination has random strength and
+    sign in other directions. If it outweighs the patterns, images of one class differ
+    more than images of different classes.
 
     Parameters
     ----------
     n_samples, n_classes : int
+        Numbers of images and classes.
     shape : (int, int), default=(32, 32)
         Height and width, each at least ``2 * rank``.
     rank : int, default=4
+        Rank of the patterns and of the illumination.
     illumination : float, default=3.0
-        The norm of the light over that of a class's pattern, as a root mean square.
+        Root mean square norm of the illumination, divided by that of a class pattern.
     occlusion : float, default=0.0
-        The share of both sides that is covered with zeros, at a random place.
+        Share of both sides that is covered with zeros, at a random position.
     noise : float, default=0.1
-        The standard deviation of a pixel's noise over that of the pattern of a class.
+        Standard deviation of the noise of a pixel, divided by that of a class pattern.
     random_state : int, default=0
+        Seed of all random numbers.
 
     Returns
     -------
     images : float32 array of shape (n_samples, *shape)
     target : int64 array of shape (n_samples,)
-        Classes in random order, as equal in number as can be; of more than 1,024
-        classes each batch has 1,024.
+        Classes in random order, of sizes that differ by at most 1. With more than
+        1,024 classes, each batch contains 1,024 of them.
     """
     batches = iter_faces(
         n_samples,
@@ -74,7 +78,7 @@ def iter_faces(
     noise: float = 0.1,
     random_state: int = 0,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """``make_faces`` in batches of up to 1,024 images, for more than memory holds.
+    """Yield the images of ``make_faces`` in batches of at most 1,024.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ def iter_faces(
     Yields
     ------
     images, target : arrays of shape (m, *shape) and (m,)
-        Together what ``make_faces`` returns.
+        One batch. All batches together are the output of ``make_faces``.
     """
     if not 1 <= n_classes <= n_samples:
         raise ValueError(
@@ -96,19 +100,19 @@ def iter_faces(
         )
     if not 0 <= occlusion <= 1:
         raise ValueError(f"occlusion must be between 0 and 1, got {occlusion}")
-    world = _World(n_classes, shape, rank, np.random.default_rng([random_state, 0]))
-    for block, begin in enumerate(range(0, n_samples, _BLOCK)):
-        random = np.random.default_rng([random_state, 1 + block])
-        size = min(_BLOCK, n_samples - begin)
+    model = _FaceModel(n_classes, shape, rank, np.random.default_rng([random_state, 0]))
+    for batch, begin in enumerate(range(0, n_samples, _BATCH)):
+        random = np.random.default_rng([random_state, 1 + batch])
+        size = min(_BATCH, n_samples - begin)
         target = (begin + random.permutation(size)) % n_classes
-        yield world.images(target, illumination, occlusion, noise, random), target
+        yield model.images(target, illumination, occlusion, noise, random), target
 
 
-class _World:
-    """The directions and patterns from which images are made.
+class _FaceModel:
+    """Directions and patterns from which images are generated.
 
-    Rows and columns have 2 rank directions each, smooth waves: the even ones carry
-    the patterns of the classes, the odd ones the light.
+    Rows and columns have 2 rank directions each, which are cosines. The even directions
+    carry the patterns of the classes, the odd directions the illumination.
     """
 
     def __init__(
@@ -122,9 +126,9 @@ class _World:
         self.pattern_sides = left[:, ::2], right[:, ::2].T
         self.light_sides = left[:, 1::2], right[:, 1::2].T
         self.rank = rank
-        # All classes share a pattern of full rank, by which its directions are known.
-        own = random.normal(size=(n_classes, rank, rank)) / rank
-        self.patterns = 2 * np.eye(rank) + own
+        # The shared pattern has full rank: every direction occurs in all classes.
+        deviations = random.normal(size=(n_classes, rank, rank)) / rank
+        self.patterns = 2 * np.eye(rank) + deviations
 
     def images(
         self,
@@ -134,7 +138,7 @@ class _World:
         noise: float,
         random: np.random.Generator,
     ) -> np.ndarray:
-        """Images of the given classes, as float32."""
+        """Return images of the given classes, as float32."""
         n, r = len(target), self.rank
         left, right = self.pattern_sides
         images = left @ self.patterns[target] @ right
@@ -148,7 +152,7 @@ class _World:
 
 
 def _waves(size: int, count: int) -> np.ndarray:
-    """Orthonormal cosines (size, count), of growing frequency."""
-    places = (np.arange(size) + 0.5) / size
-    waves = np.cos(np.pi * places[:, None] * np.arange(count))
+    """Return orthonormal cosines of increasing frequency, of shape (size, count)."""
+    positions = (np.arange(size) + 0.5) / size
+    waves = np.cos(np.pi * positions[:, None] * np.arange(count))
     return waves / np.linalg.norm(waves, axis=0)

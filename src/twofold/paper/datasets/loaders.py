@@ -1,4 +1,4 @@
-"""One loader per data set."""
+"""Loaders of the data sets."""
 
 from pathlib import Path
 
@@ -6,9 +6,10 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from twofold.paper.datasets.catalogue import CATALOGUE
-from twofold.paper.datasets.locate import find, locate, way_to_get
+from twofold.paper.datasets.locate import find, load_entry, way_to_get
 
 NAMES = (*CATALOGUE, "digits")
+"""Names of all data sets."""
 
 
 def load(name: str, path: str | Path | None = None, *, download: bool = True) -> Bunch:
@@ -17,26 +18,27 @@ def load(name: str, path: str | Path | None = None, *, download: bool = True) ->
     Parameters
     ----------
     name : {"yale", "orl", "eyaleb", "jaffe", "pix", "semeion", "mnist", "digits"}
+        Name of the data set.
     path : str, Path or None, default=None
-        Its file, or a folder that has it. None looks in the folder named by the
-        environment variable TWOFOLD_DATA, then in the platform's cache folder, then
-        on the web. The digits come with scikit-learn and need none of this.
+        Path of the file, or of a folder that contains it. None searches the folder in
+        the environment variable TWOFOLD_DATA, then the platform's cache folder, then
+        the web. The digits come with scikit-learn and ignore this parameter.
     download : bool, default=True
-        Whether it may be downloaded into the cache folder.
+        Whether the file may be downloaded into the cache folder.
 
     Returns
     -------
     Bunch
         ``images`` of shape (n, h, w), upright; ``target`` of shape (n,), classes
-        from 0; ``target_names``, a list that is empty where the classes have no
-        names; ``DESCR``.
+        counted from 0; ``target_names``, a list that is empty if the classes have no
+        names; ``DESCR``, a description.
     """
     if name not in NAMES:
         raise ValueError(f"name must be one of {', '.join(NAMES)}, got {name!r}")
     if name == "digits":
         return load_digits()
     entry = CATALOGUE[name]
-    images, target = locate(entry, path, download=download)
+    images, target = load_entry(entry, path, download=download)
     return Bunch(
         images=images,
         target=target,
@@ -46,15 +48,15 @@ def load(name: str, path: str | Path | None = None, *, download: bool = True) ->
 
 
 def overview() -> list[Bunch]:
-    """What is known of each data set, and where it is.
+    """Return the name, size and location of each data set.
 
     Returns
     -------
     list of Bunch
-        ``name``, ``title``, ``n_samples``, ``n_classes``; ``path``, the file that is
-        here, or None; ``way``, how to get it where it is not.
+        ``name``, ``title``, ``n_samples``, ``n_classes``; ``path``, the local file or
+        None; ``way``, how to get the file.
     """
-    known = [
+    entries = [
         Bunch(
             name=entry.name,
             title=entry.title,
@@ -66,7 +68,7 @@ def overview() -> list[Bunch]:
         for entry in CATALOGUE.values()
     ]
     digits = Path(sklearn.datasets.__file__).parent / "data" / "digits.csv.gz"
-    known.append(
+    entries.append(
         Bunch(
             name="digits",
             title="Handwritten digits, 8 x 8",
@@ -76,46 +78,46 @@ def overview() -> list[Bunch]:
             way="comes with scikit-learn",
         )
     )
-    return known
+    return entries
 
 
 def load_yale(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """Yale: 165 faces of 15 persons, 32 x 32. See ``load``."""
+    """Load Yale: 165 faces of 15 persons, 32 x 32. See ``load``."""
     return load("yale", path, download=download)
 
 
 def load_orl(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """ORL: 400 faces of 40 persons, 32 x 32. See ``load``."""
+    """Load ORL: 400 faces of 40 persons, 32 x 32. See ``load``."""
     return load("orl", path, download=download)
 
 
 def load_eyaleb(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """Extended Yale B: 2,414 faces of 38 persons, 32 x 32. See ``load``."""
+    """Load Extended Yale B: 2,414 faces of 38 persons, 32 x 32. See ``load``."""
     return load("eyaleb", path, download=download)
 
 
 def load_jaffe(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """JAFFE: 213 faces of 10 persons, 32 x 32. See ``load``."""
+    """Load JAFFE: 213 faces of 10 persons, 32 x 32. See ``load``."""
     return load("jaffe", path, download=download)
 
 
 def load_pix(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """PIX: 100 faces of 10 persons, 100 x 100. See ``load``."""
+    """Load PIX: 100 faces of 10 persons, 100 x 100. See ``load``."""
     return load("pix", path, download=download)
 
 
 def load_semeion(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """Semeion: 1,593 handwritten digits, 16 x 16. See ``load``."""
+    """Load Semeion: 1,593 handwritten digits, 16 x 16. See ``load``."""
     return load("semeion", path, download=download)
 
 
 def load_mnist(path: str | Path | None = None, *, download: bool = True) -> Bunch:
-    """MNIST: 70,000 handwritten digits, 28 x 28. See ``load``."""
+    """Load MNIST: 70,000 handwritten digits, 28 x 28. See ``load``."""
     return load("mnist", path, download=download)
 
 
 def load_digits() -> Bunch:
-    """scikit-learn's 1,797 handwritten digits, 8 x 8, which come with it."""
+    """Load the 1,797 handwritten digits of scikit-learn, 8 x 8."""
     digits = sklearn.datasets.load_digits()
     return Bunch(
         images=digits.images,

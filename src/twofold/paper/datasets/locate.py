@@ -1,4 +1,4 @@
-"""Find the file of a data set: where the user says, in the cache, or by download."""
+"""Find the file of a data set: at a given path, in a folder, or on the web."""
 
 import os
 import sys
@@ -10,38 +10,39 @@ import numpy as np
 import pooch
 
 from twofold.paper.datasets.catalogue import Entry
-from twofold.paper.datasets.decode import decode
+from twofold.paper.datasets.decode import decode_file
 
 Decoded = tuple[np.ndarray, np.ndarray]
+"""Images and classes."""
 
 _STALE = 24 * 3600
-"""Seconds after which a download that has not ended never will."""
+"""Seconds after which an unfinished download is deleted."""
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the platform's cache folder for twofold."""
+    """Return the platform's cache folder for twofold, where downloads are kept."""
     return Path(pooch.os_cache("twofold"))
 
 
-def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
-    """The images and classes of a data set.
+def load_entry(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
+    """Load the images and classes of a data set.
 
-    Looked for at ``path`` if it is given, and nowhere else; otherwise in the folder
-    named by TWOFOLD_DATA, in the cache, and on the web.
+    If ``path`` is given, only this path is searched. Otherwise the folder in
+    TWOFOLD_DATA, the cache and the web are searched in this order.
     """
     if path is not None:
         path = Path(path).expanduser()
         if path.is_file():
-            return decode(path, entry)
-        found = _in_folder(path, entry)
-        if found is None:
+            return decode_file(path, entry)
+        decoded = _in_folder(path, entry)
+        if decoded is None:
             names = " or ".join(entry.files)
             raise FileNotFoundError(f"{path}: is no file, and no folder with {names}")
-        return found
+        return decoded
     for folder in _folders():
-        found = _in_folder(folder, entry)
-        if found is not None:
-            return found
+        decoded = _in_folder(folder, entry)
+        if decoded is not None:
+            return decoded
     reason = "download=False"
     if download and entry.addresses:
         try:
@@ -52,17 +53,19 @@ def locate(entry: Entry, path: str | Path | None, *, download: bool) -> Decoded:
 
 
 def find(entry: Entry) -> Path | None:
-    """The file that ``locate`` finds without a download, its content unseen."""
-    found = (_file(folder, entry) for folder in _folders())
-    return next((path for path in found if path is not None), None)
+    """Return the local file of a data set, or None. Its content is not checked."""
+    paths = (_file(folder, entry) for folder in _folders())
+    return next((path for path in paths if path is not None), None)
 
 
 def _folders() -> list[Path]:
-    named = os.environ.get("TWOFOLD_DATA")
-    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+    """Return the folders that are searched."""
+    folder = os.environ.get("TWOFOLD_DATA")
+    return [*([Path(folder).expanduser()] if folder else []), cache_folder()]
 
 
 def _file(folder: Path, entry: Entry) -> Path | None:
+    """Return the file of a data set in a folder, or None."""
     paths = (folder / name for name in entry.files)
     return next((path for path in paths if path.is_file()), None)
 
@@ -70,20 +73,29 @@ def _file(folder: Path, entry: Entry) -> Path | None:
 def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
     """Download a data set into ``folder`` from the first address that serves it.
 
-    A file gets its name only when its content has been recognised, so that nothing
-    half-written or wrong is ever found there. An OSError says why every address
-    failed.
+    A file is renamed to its final name only after its content has been recognised, so
+    that the folder never contains a partial or wrong file under that name. If every
+    address fails, an OSError with all reasons is raised.
 
     Parameters
     ----------
+    entry : Entry
+        Data set to download.
+    folder : Path
+        Folder of the file, which is created if it does not exist.
     timeout : float
-        Seconds without a sign of the server after which it is given up.
+        Seconds without a response after which an address fails.
+
+    Returns
+    -------
+    images, target : ndarray
+        Images (n, h, w) and classes (n,).
     """
     failures: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob("partial-*"):  # by a process that was killed
-        if time.time() - left.stat().st_mtime > _STALE:
-            left.unlink(missing_ok=True)
+    for leftover in folder.glob("partial-*"):  # of a process that was killed
+        if time.time() - leftover.stat().st_mtime > _STALE:
+            leftover.unlink(missing_ok=True)
     for address in entry.addresses:
         ending = Path(address).suffix
         name = next(n for n in entry.files if n.endswith(ending))
@@ -91,7 +103,7 @@ def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
         os.close(handle)
         try:
             _download(address, partial, timeout)
-            decoded = decode(Path(partial), entry)
+            decoded = decode_file(Path(partial), entry)
             os.replace(partial, folder / name)
             return decoded
         except (OSError, ValueError) as error:
@@ -108,18 +120,18 @@ def _download(address: str, target: str, timeout: float) -> None:
 
 
 def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
-    """Decode the first file of a known name; a wrong one is an error, not skipped."""
+    """Decode the file in a folder, or return None. Wrong content is an error."""
     path = _file(folder, entry)
     if path is None:
         return None
     try:
-        return decode(path, entry)
+        return decode_file(path, entry)
     except ValueError as error:
         raise ValueError(f"{error}; remove or replace this file") from error
 
 
 def way_to_get(entry: Entry) -> str:
-    """What to do for a data set that is not here."""
+    """Return the instructions to get a data set."""
     if entry.addresses:
         return "is downloaded when it is first asked for"
     name, folder = entry.files[0], target_folder()
@@ -127,11 +139,12 @@ def way_to_get(entry: Entry) -> str:
 
 
 def target_folder() -> Path:
-    """Where a file that the user has got by other means is best put."""
+    """Return the folder into which a user should put a file."""
     return next((folder for folder in _folders() if folder.is_dir()), cache_folder())
 
 
 def _missing(entry: Entry, failure: str) -> str:
+    """Return the error message for a data set that was not found."""
     folder = target_folder()
     message = f"{entry.title} is not here: "
     if not entry.addresses:

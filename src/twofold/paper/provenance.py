@@ -1,4 +1,4 @@
-"""What was run, on what and for how long, from the results themselves."""
+"""Provenance of results: machines, dates, running times and failures."""
 
 import json
 from collections import Counter
@@ -12,21 +12,21 @@ from twofold.paper.objects import find_method
 
 
 @dataclass(frozen=True)
-class About:
-    """Where results come from.
+class Provenance:
+    """Origin of a collection of results.
 
     Attributes
     ----------
     fits : dict of (str, str) to int
-        By data set and method.
+        Number of fits by data set and method.
     hours : dict of (str, str) to float
-        Of one core, or of its share of a GPU, likewise.
+        Hours of one core, or of its share of a GPU, by data set and method.
     machines : list of str
-        What each was, with its number of fits.
+        Description of each machine, with its number of fits.
     days : str
-        Of the first and the last fit.
+        Dates of the first and the last fit.
     failures : dict of (str, str, str) to int
-        By data set, method and reason.
+        Number of failed fits by data set, method and reason.
     """
 
     fits: dict[tuple[str, str], int]
@@ -36,8 +36,8 @@ class About:
     failures: dict[tuple[str, str, str], int]
 
 
-def about(results: Iterable[Result]) -> About:
-    """Describe where results come from."""
+def collect_provenance(results: Iterable[Result]) -> Provenance:
+    """Collect the provenance of results."""
     fits: Counter[tuple[str, str]] = Counter()
     seconds: Counter[tuple[str, str]] = Counter()
     origins: Counter[str] = Counter()
@@ -56,24 +56,25 @@ def about(results: Iterable[Result]) -> About:
     ends = (min(times), max(times)) if times else ()
     days = [datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends]
     when = " to ".join(dict.fromkeys(days))
-    return About(dict(fits), hours, machines, when, dict(failures))
+    return Provenance(dict(fits), hours, machines, when, dict(failures))
 
 
-def failure_lines(origin: About) -> list[str]:
-    """Which fits failed, and why."""
+def failure_lines(provenance: Provenance) -> list[str]:
+    """Describe the failed fits, one line for each data set, method and reason."""
     return [
         f"{find_data(data).title}, {find_method(method).title}: {count} fits, {reason}"
-        for (data, method, reason), count in origin.failures.items()
+        for (data, method, reason), count in provenance.failures.items()
     ]
 
 
 def _machine(origin: str, fits: int) -> str:
-    known = json.loads(origin)
-    if not known:
+    """Describe a machine from the JSON in ``Result.origin``."""
+    details = json.loads(origin)
+    if not details:
         return f"{fits:,} fits on a machine whose record was lost"
-    place = known["device"]
-    where = f"{known['cores']} cores ({known['system']}, {known['machine']})"
-    if place != "cpu":
-        where = f"{place}, {where}"
-    versions = ", ".join(f"{name} {v}" for name, v in known["versions"].items())
-    return f"{fits:,} fits on {where}: Python {known['python']}, {versions}"
+    device = details["device"]
+    where = f"{details['cores']} cores ({details['system']}, {details['machine']})"
+    if device != "cpu":
+        where = f"{device}, {where}"
+    versions = ", ".join(f"{name} {v}" for name, v in details["versions"].items())
+    return f"{fits:,} fits on {where}: Python {details['python']}, {versions}"
