@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.convergence import Run
+from twofold.core.convergence import ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
 from twofold.core.objective import smoothness
 from twofold.core.solver import Progress
@@ -150,8 +150,8 @@ def factorize(
     allowed = tol * (energy or 1.0)
     holes = None if missing is None else Holes(samples, missing)
     products = side_products(samples, centroids, graph)
-    run, objective = Run(max_iter, progress), np.inf
-    while run.going:
+    monitor, objective = ConvergenceMonitor(max_iter, progress), np.inf
+    while monitor.running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), graph_weight)
         if holes is not None:
@@ -160,9 +160,9 @@ def factorize(
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids
         objective = factor_objective(samples, energy, factors, products, graph_weight)
-        run.record(objective, converged=before - objective <= allowed)
+        monitor.record(objective, converged=before - objective <= allowed)
     last = coefficients[0, ...], centroids[0, ...]
-    return Factors(*last, run.history, run.converged)
+    return Factors(*last, monitor.history, monitor.converged)
 
 
 def factor_objective(

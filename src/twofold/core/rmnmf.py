@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.core.arrays import positive_or_one
-from twofold.core.convergence import Run
+from twofold.core.convergence import ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
 from twofold.core.objective import smoothness
 from twofold.core.prediction import FittedModel, edges_to
@@ -109,15 +109,22 @@ def robust_factors(
         # Rotated into the n directions that they span, rows keep their lengths.
         basis, rotated = np.linalg.qr(samples.T)
         rows = rotated.T
-    run = Run(max_iter, progress)
+    monitor = ConvergenceMonitor(max_iter, progress)
     state, gap = _alm(
-        rows, start, graph, graph_weight, run, tol=tol, penalty=penalty, growth=growth
+        rows,
+        start,
+        graph,
+        graph_weight,
+        monitor,
+        tol=tol,
+        penalty=penalty,
+        growth=growth,
     )
     V = nearest_feasible(state.H)
     U = robust_centroids(rows, V)
     objective = _objective(rows - V @ U, V, graph, graph_weight)
     U = U if basis is None else U @ basis.T
-    return RobustFactors(V, U, run.history, objective, gap, run.converged)
+    return RobustFactors(V, U, monitor.history, objective, gap, monitor.converged)
 
 
 def _alm(
@@ -125,7 +132,7 @@ def _alm(
     start: np.ndarray,
     graph: Graph,
     graph_weight: float,
-    run: Run,
+    monitor: ConvergenceMonitor,
     *,
     tol: float,
     penalty: float,
@@ -138,14 +145,14 @@ def _alm(
     state = _State(V, V, U, none[0], samples - V @ U, none[1])
     allowed = tol * row_norms(samples).sum()
     typical = (V.shape[1] / len(V)) ** 0.5
-    while run.going:
+    while monitor.running:
         before = state.dual
         state = _iterate(samples, state, graph, graph_weight, penalty)
         gap = float(np.abs(state.V - state.H).max() / typical)
         # Y / rho moved by X - V U - E.
         met = gap <= tol and row_norms(state.dual - before).sum() <= allowed
         objective = _objective(state.residual, state.V, graph, graph_weight)
-        run.record(objective, converged=met)
+        monitor.record(objective, converged=met)
         state = replace(state, dual=state.dual / growth)
         penalty *= growth
     return state, gap

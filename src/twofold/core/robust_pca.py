@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from twofold.core.convergence import Run
+from twofold.core.convergence import ConvergenceMonitor
 from twofold.core.solver import Progress
 
 _GROWTH, _LARGEST = 1.5, 1e7
@@ -84,8 +84,8 @@ def split(
     penalty = 1.25 / largest
     highest = _LARGEST * penalty
     low_rank, rank = np.zeros_like(samples), 1
-    run, size = Run(max_iter, progress), np.linalg.norm(samples)
-    while run.going:
+    monitor, size = ConvergenceMonitor(max_iter, progress), np.linalg.norm(samples)
+    while monitor.running:
         sparse = soft_threshold(samples - low_rank + dual / penalty, weight / penalty)
         left, values, right = singular_value_threshold(
             samples - sparse + dual / penalty, 1 / penalty, rank
@@ -96,8 +96,10 @@ def split(
         penalty = min(_GROWTH * penalty, highest)
         objective = values.sum() + weight * np.abs(sparse).sum()
         residual = float(np.linalg.norm(open_) / size)
-        run.record(objective, converged=residual <= tol)
-    return Split(left, values, right, sparse, run.history, residual, run.converged)
+        monitor.record(objective, converged=residual <= tol)
+    return Split(
+        left, values, right, sparse, monitor.history, residual, monitor.converged
+    )
 
 
 def _nothing(samples: np.ndarray) -> Split:
