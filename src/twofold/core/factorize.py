@@ -44,7 +44,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Factors:
+class FactorizationResult:
     """Where a factorisation ended: V (n, k), U (k, d), and the way there."""
 
     coefficients: Array
@@ -53,7 +53,7 @@ class Factors:
     converged: bool
 
 
-class Holes:
+class MissingEntries:
     """The missing entries of X (n, d) in a copy of it.
 
     They alone are written: to choose between two arrays of the size of X takes longer
@@ -64,16 +64,18 @@ class Holes:
         xp = array_namespace(samples)
         self._flat = xp.asarray(samples.reshape(-1), copy=True)
         self._samples = self._flat.reshape(samples.shape)  # the same memory
-        self._places = xp.nonzero(missing.reshape(-1))[0]
-        seen = xp.where(missing, xp.zeros_like(samples), samples)
-        self._seen_energy = float(xp.sum(seen**2))
+        self._positions = xp.nonzero(missing.reshape(-1))[0]
+        observed = xp.where(missing, xp.zeros_like(samples), samples)
+        self._observed_energy = float(xp.sum(observed**2))
 
     def filled(self, coefficients: Array, centroids: Array) -> tuple[Array, float]:
         """X with V U for what is missing, and ||X||^2, until the next time."""
         xp = array_namespace(coefficients)
-        values = xp.take((coefficients @ centroids).reshape(-1), self._places, axis=0)
-        self._flat[self._places] = values
-        return self._samples, self._seen_energy + float(xp.sum(values**2))
+        values = xp.take(
+            (coefficients @ centroids).reshape(-1), self._positions, axis=0
+        )
+        self._flat[self._positions] = values
+        return self._samples, self._observed_energy + float(xp.sum(values**2))
 
 
 def nonnegative_coefficients(
@@ -116,7 +118,7 @@ def factorize(
     tol: float,
     max_iter: int,
     progress: Progress | None = None,
-) -> Factors:
+) -> FactorizationResult:
     """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
 
     Missing entries of X are unknowns of the same objective: each iteration moves V,
@@ -148,21 +150,21 @@ def factorize(
     coefficients, centroids = (factor[None, ...] for factor in factors)
     energy = float(array_namespace(samples).sum(samples**2))
     allowed = tol * (energy or 1.0)
-    holes = None if missing is None else Holes(samples, missing)
+    missing_entries = None if missing is None else MissingEntries(samples, missing)
     products = side_products(samples, centroids, graph)
     monitor, objective = ConvergenceMonitor(max_iter, progress), np.inf
     while monitor.running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), graph_weight)
-        if holes is not None:
-            samples, energy = holes.filled(coefficients, centroids)
+        if missing_entries is not None:
+            samples, energy = missing_entries.filled(coefficients, centroids)
         centroids = steps.centroids(samples, coefficients, centroids)
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids
         objective = factor_objective(samples, energy, factors, products, graph_weight)
         monitor.record(objective, converged=before - objective <= allowed)
     last = coefficients[0, ...], centroids[0, ...]
-    return Factors(*last, monitor.history, monitor.converged)
+    return FactorizationResult(*last, monitor.history, monitor.converged)
 
 
 def factor_objective(

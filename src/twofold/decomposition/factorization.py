@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.core.factorize import Factors, Steps, factorize
+from twofold.core.factorize import FactorizationResult, Steps, factorize
 from twofold.core.graphs.graph import GRAPHS, Graph, neighbor_graph
 from twofold.core.prediction import FittedModel, FittedSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
@@ -87,7 +87,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         start: tuple[np.ndarray, np.ndarray],
         steps: Steps,
         **options: Any,
-    ) -> Factors:
+    ) -> FactorizationResult:
         """Alternating steps from V^0 and U^0, with progress and a warning."""
         with FitProgress(self, X) as progress:
             found = factorize(

@@ -12,10 +12,10 @@ from twofold.core.prediction import all_edges, place
 from twofold.core.start import FLOOR
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition.factorization import GraphFactorization
-from twofold.decomposition.incomplete import IncompleteFactorization
+from twofold.decomposition.missing import MissingAwareFactorization
 
 
-class GNMF(IncompleteFactorization, GraphFactorization):
+class GNMF(MissingAwareFactorization, GraphFactorization):
     """Graph-regularised nonnegative matrix factorisation.
 
     Eq. (gnmf): minimise ||X - V U||^2 + graph_weight Tr(V' L V) over V >= 0 and
@@ -99,7 +99,7 @@ class GNMF(IncompleteFactorization, GraphFactorization):
 
     _parameter_constraints: dict[str, list[Any]] = {
         **GraphFactorization._parameter_constraints,
-        **IncompleteFactorization._parameter_constraints,
+        **MissingAwareFactorization._parameter_constraints,
     }
 
     def __init__(

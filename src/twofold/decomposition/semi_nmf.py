@@ -9,10 +9,10 @@ from sklearn.base import _fit_context
 from twofold.core.factorize import SEMI_NMF
 from twofold.core.prediction import nonnegative_least_squares
 from twofold.core.updates import unit_columns, update_centroids
-from twofold.decomposition.incomplete import IncompleteFactorization
+from twofold.decomposition.missing import MissingAwareFactorization
 
 
-class SemiNMF(IncompleteFactorization):
+class SemiNMF(MissingAwareFactorization):
     """Semi-nonnegative matrix factorisation.
 
     Eq. (obj_seminmf): minimise ||X - V U||^2 over V >= 0, the components U being of

@@ -15,7 +15,7 @@ from twofold.estimators.missing import (
 )
 
 
-class IncompleteFactorization(ImputingMixin, Factorization):
+class MissingAwareFactorization(ImputingMixin, Factorization):
     """A factorisation by least squares of samples whose entries may be missing."""
 
     missing_values: float | None
