@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.factorize import FactorizationResult, Steps, factorize
@@ -12,6 +11,7 @@ from twofold.core.graphs.graph import GRAPHS, Graph, neighbor_graph
 from twofold.core.prediction import FittedModel, FittedSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, StrOptions
 from twofold.estimators.problem import (
     check_counts,
     check_enough,

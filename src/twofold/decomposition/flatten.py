@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, _fit_context
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.samples import read_codes
 
 

@@ -4,13 +4,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.grams import both_ways
 from twofold.core.pca2d import principal_directions
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.samples import (
     are_vectors,
     from_stack,

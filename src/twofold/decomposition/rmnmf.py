@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 
 from twofold.core.rmnmf import place_rows, robust_factors
 from twofold.decomposition.factorization import GraphFactorization
+from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.progress import FitProgress, warn_unfinished
 
 

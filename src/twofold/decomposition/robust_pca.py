@@ -5,13 +5,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.robust_pca import split, split_rows
 from twofold.core.updates import canonical_signs
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, _fit_context
 from twofold.estimators.problem import check_counts
 from twofold.estimators.progress import (
     CallbackSupportMixin,
