@@ -30,10 +30,10 @@ def room_for(limit, tried):
     [(49, [49]), (24, [49, 25, 13, 13, 13, 10]), (1, [3, 2, 1, 1, 1])],
 )
 def test_fewer_runs_are_tried_until_they_fit(monkeypatch, limit, sizes):
-    monkeypatch.setattr(devices, "_give_back_memory", lambda: None)
-    tried, n_runs = [], sizes[0]
-    results = within_memory(room_for(limit, tried), n_runs)
-    assert results == [10 * run for run in range(n_runs)]
+    monkeypatch.setattr(devices, "_release_memory", lambda: None)
+    tried, n_batch = [], sizes[0]
+    results = within_memory(room_for(limit, tried), n_batch)
+    assert results == [10 * run for run in range(n_batch)]
     assert tried == sizes
 
 

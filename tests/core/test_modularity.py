@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
-from twofold.core.modularity import improved, indicator, modularity
+from twofold.core.modularity import indicator, modularity, refine_labels
 
 
 def double_sum(W, labels):
@@ -109,7 +109,7 @@ def test_no_move_of_one_sample_is_left_in_small_graphs(n, k, edges, loops, seed)
     """Up to 32 samples move one after another, so that each move counts as it is."""
     W, labels = random_graph(n, edges, seed, loops), random_labels(n, k, seed)
     before = labels.copy()
-    found = improved(csr_array(W), labels)
+    found = refine_labels(csr_array(W), labels)
     np.testing.assert_array_equal(labels, before)
     assert set(found) == set(labels)
     reached = double_sum(W, found)
@@ -127,7 +127,7 @@ def test_no_move_of_one_sample_is_left_in_small_graphs(n, k, edges, loops, seed)
 def test_moves_never_lower_it_in_larger_graphs(n, k, edges, seed):
     """There several samples move at once, which may stop the rounds early."""
     W, labels = random_graph(n, edges, seed), random_labels(n, k, seed)
-    found = improved(csr_array(W), labels)
+    found = refine_labels(csr_array(W), labels)
     assert set(found) == set(labels)
     assert double_sum(W, found) >= double_sum(W, labels) - 1e-12
 
@@ -138,7 +138,7 @@ def test_misplaced_samples_return_to_their_pieces(sizes):
     start = labels.copy()
     wrong = np.cumsum(sizes) - 1  # the last one of each piece
     start[wrong] = (start[wrong] + 1) % 3
-    np.testing.assert_array_equal(improved(csr_array(W), start), labels)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), labels)
 
 
 @pytest.mark.parametrize("n", [8, 70])
@@ -146,9 +146,9 @@ def test_no_cluster_loses_its_last_sample(n):
     """In a single piece, one cluster for each sample; all would like to join."""
     W, _ = cliques([n])
     labels = np.arange(n)
-    np.testing.assert_array_equal(np.sort(improved(csr_array(W), labels)), labels)
+    np.testing.assert_array_equal(np.sort(refine_labels(csr_array(W), labels)), labels)
     labels = np.minimum(np.arange(n), 2)  # two clusters of one sample
-    assert set(improved(csr_array(W), labels)) == {0, 1, 2}
+    assert set(refine_labels(csr_array(W), labels)) == {0, 1, 2}
 
 
 def test_samples_without_edges_stay():
@@ -157,9 +157,9 @@ def test_samples_without_edges_stay():
     start = np.concatenate([labels, [0, 1, 1, 0]])
     start[3] = 1
     expected = np.concatenate([labels, [0, 1, 1, 0]])
-    np.testing.assert_array_equal(improved(csr_array(W), start), expected)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), expected)
     none = csr_array((4, 4))
-    np.testing.assert_array_equal(improved(none, start[-4:]), start[-4:])
+    np.testing.assert_array_equal(refine_labels(none, start[-4:]), start[-4:])
 
 
 def test_an_edge_to_itself_holds_nobody_back():
@@ -167,7 +167,7 @@ def test_an_edge_to_itself_holds_nobody_back():
     W[0, 0] = 3.0
     start = labels.copy()
     start[0] = 1
-    np.testing.assert_array_equal(improved(csr_array(W), start), labels)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), labels)
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.1, 1 / 3.7])
@@ -178,13 +178,13 @@ def test_of_clusters_that_suit_as_well_the_first_is_taken(factor):
         W = block_diag(0, 0, 1 - np.eye(2), kite, kite[np.ix_(order, order)])
         W[0, 4] = W[4, 0] = W[0, 8] = W[8, 0] = 1
         labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
-        found = improved(csr_array(factor * W), labels)
+        found = refine_labels(csr_array(factor * W), labels)
         np.testing.assert_array_equal(found, [1, *labels[1:]])
 
 
 def test_a_single_sample_or_cluster_stays():
-    none = improved(csr_array((1, 1)), np.array([0]))
+    none = refine_labels(csr_array((1, 1)), np.array([0]))
     np.testing.assert_array_equal(none, [0])
     W, _ = cliques([5])
-    one = improved(csr_array(W), np.zeros(5, dtype=int))
+    one = refine_labels(csr_array(W), np.zeros(5, dtype=int))
     np.testing.assert_array_equal(one, np.zeros(5))

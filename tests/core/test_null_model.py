@@ -92,7 +92,7 @@ def test_planted_clusters_are_found(k):
 def test_clusters_have_more_modularity_than_the_embedding_alone(monkeypatch):
     W, _ = planted(120, 4, 0.12, 0.05)
     with_moves = modularity(W, graph_clusters(W, 4, 0))
-    monkeypatch.setattr(null_model, "improved", lambda weights, labels: labels)
+    monkeypatch.setattr(null_model, "refine_labels", lambda weights, labels: labels)
     assert with_moves > modularity(W, graph_clusters(W, 4, 0))
 
 

@@ -9,8 +9,8 @@ from twofold.core.graphs.graph import neighbor_graph
 from twofold.core.prediction import FittedModel, FittedSide
 from twofold.core.rmnmf import (
     nearest_feasible,
-    place_rows,
     polar_factor,
+    predict_single_coefficients,
     robust_centroids,
     robust_factors,
 )
@@ -115,7 +115,9 @@ def test_new_samples_get_the_best_single_coefficient(weight):
     new = rng.normal(size=(6, 5))
     new[5], U[2] = 0, 0  # a sample and a component of zeros
     side = FittedSide(X, U, np.ones((1, 1)))
-    placed = place_rows(new, FittedModel((side,), V, weight, "binary", 4))
+    placed = predict_single_coefficients(
+        new, FittedModel((side,), V, weight, "binary", 4)
+    )
     near = np.argsort(((new[:, None] - X) ** 2).sum(-1), axis=1)[:, :4]
 
     def cost(i, v):

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.modularity import improved, indicator
+from twofold.core.modularity import indicator, refine_labels
 from twofold.core.prediction import Edges, FittedModel, all_edges, place
 from twofold.core.start import kmeans_labels
 
@@ -52,7 +52,7 @@ def read_labels(
     if labels is None or len(np.unique(labels)) < k:
         labels = _group_labels(rows, group, k, seed)
     if weights is not None:
-        labels = improved(_merged(weights, group), labels)
+        labels = refine_labels(_merged(weights, group), labels)
     found, labels = np.unique(labels, return_inverse=True)
     if len(found) < k:
         warnings.warn(

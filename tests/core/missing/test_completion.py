@@ -32,7 +32,7 @@ def deviation(found, truth, missing):
 
 def test_it_converges_to_the_conditional_mean_of_the_gaussian(monkeypatch):
     """E[x_missing | observed] = m + K_mo (K_oo + I)^-1 (x_o - m_o), brute force."""
-    monkeypatch.setattr(completion, "_FILLINGS", 2000)
+    monkeypatch.setattr(completion, "_FILLING_ROUNDS", 2000)
 
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for d in (4, 3))
@@ -88,7 +88,7 @@ def test_many_samples_are_learned_from_an_even_choice(monkeypatch):
     truth = smooth_stack(n=400)
     missing = holes(truth.shape, 0.4)
     samples = np.where(missing, 0.0, truth)
-    monkeypatch.setattr(completion, "_ENTRIES", 100 * truth[0].size)
+    monkeypatch.setattr(completion, "_MAX_ENTRIES", 100 * truth[0].size)
     some = learn_completion(samples, missing)
     chosen = learn_completion(samples[::4], missing[::4])
     np.testing.assert_array_equal(some.gain, chosen.gain)
@@ -118,7 +118,7 @@ def test_the_gaussian_has_the_variances_of_the_coefficients():
     deviations = np.outer([4, 3, 2, 1], [6, 3, 1])
     coefficients = deviations * rng.normal(size=(20_000, 4, 3))
     samples = (7 + left @ coefficients @ right.T)[:, None]
-    found = completion._gaussian(samples, noise=5.0)
+    found = completion._fit_gaussian(samples, noise=5.0)
     expected = np.sort((deviations**2 / (deviations**2 + 5.0)).reshape(-1))
     np.testing.assert_allclose(np.sort(found.gain.reshape(-1)), expected, atol=0.02)
     np.testing.assert_allclose(found.mean, 7, atol=0.5)
