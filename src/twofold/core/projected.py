@@ -8,7 +8,7 @@ from twofold.core.arrays import Array
 from twofold.core.grams import Side, project
 from twofold.core.graphs.graph import Graph, followed_graph
 from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import EXACT, Followed, Lists
+from twofold.core.neighbors.certified import EXACT, NeighborLists, TrackedLists
 from twofold.core.state import Settings
 
 SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
@@ -27,14 +27,14 @@ class View:
     features : array of shape (runs, n, m r)
         The samples projected by it.
     graph : Graph
-    followed : Followed or None
+    followed : TrackedLists or None
         What the next view is found from.
     """
 
     turned: Array
     features: Array
     graph: Graph
-    followed: Followed | None
+    followed: TrackedLists | None
 
     def with_neighbors(self, n_neighbors: int, settings: Settings) -> "View":
         """With as many neighbours in the graph."""
@@ -45,21 +45,21 @@ class View:
 
 
 def see(
-    side: Side, projection: Array, before: Followed | None, settings: Settings
+    side: Side, projection: Array, before: TrackedLists | None, settings: Settings
 ) -> View:
     """The samples under directions (runs, d, r) in the basis of the side."""
     if before is not None:
-        rotation = turn_towards(side.outside(projection), before.turned)
+        rotation = turn_towards(side.outside(projection), before.projection)
         projection = projection @ rotation
     features, turned = project(side.rows, projection), side.outside(projection)
     graph, lists = _graph(features, before, settings)
-    followed = None if lists is None else Followed(turned, lists)
+    followed = None if lists is None else TrackedLists(turned, lists)
     return View(turned, features, graph, followed)
 
 
 def _graph(
-    features: Array, before: Followed | None, settings: Settings
-) -> tuple[Graph, list[Lists] | None]:
+    features: Array, before: TrackedLists | None, settings: Settings
+) -> tuple[Graph, list[NeighborLists] | None]:
     """``followed_graph`` as the settings have it."""
     return followed_graph(
         features,

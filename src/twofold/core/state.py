@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, map_arrays, moved
 from twofold.core.graphs.graph import Graph
-from twofold.core.neighbors.certified import Followed
+from twofold.core.neighbors.certified import TrackedLists
 
-FollowedPair = tuple[Followed | None, Followed | None]
+FollowedPair = tuple[TrackedLists | None, TrackedLists | None]
 
 NOTHING_FOLLOWED: FollowedPair = (None, None)
 
@@ -66,7 +66,7 @@ class Factors:
         U.
     residuals : (array, array)
         sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
-    followed : (Followed or None, Followed or None)
+    followed : (TrackedLists or None, TrackedLists or None)
         What is known of the neighbours on the left and on the right side.
     """
 

@@ -17,7 +17,7 @@ from twofold.core.arrays import (
     symmetric_product,
 )
 from twofold.core.graphs.self_expression import shares
-from twofold.core.neighbors.certified import EXACT, Lists, Search, follow
+from twofold.core.neighbors.certified import EXACT, NeighborLists, Search, update_lists
 from twofold.core.neighbors.exact import nearest
 
 GRAPHS = ("shared", "heat", "binary", "cosine", "self")
@@ -118,11 +118,11 @@ def share_graph(features: Array, n_neighbors: int, near: Array | None = None) ->
 
 def followed_graph(
     features: Array,
-    lists: list[Lists] | None,
+    lists: list[NeighborLists] | None,
     n_neighbors: int,
     kind: str,
     search: Search = EXACT,
-) -> tuple[Graph, list[Lists] | None]:
+) -> tuple[Graph, list[NeighborLists] | None]:
     """``neighbor_graph``, found from the lists of the last iteration.
 
     On other devices than NumPy's all is searched anew: they are made for that. So are
@@ -131,7 +131,7 @@ def followed_graph(
     Parameters
     ----------
     features : array of shape (runs, n, d)
-    lists : list of Lists, or None
+    lists : list of NeighborLists, or None
         One for each run; None the first time, when each run goes on from the one
         before it: those of a sweep start alike.
     n_neighbors, kind
@@ -142,7 +142,7 @@ def followed_graph(
     Returns
     -------
     graph : Graph
-    lists : list of Lists, or None
+    lists : list of NeighborLists, or None
         For the next iteration.
     """
     n = features.shape[1]
@@ -150,11 +150,11 @@ def followed_graph(
         return neighbor_graph(features, n_neighbors, kind), None
     q = min(n_neighbors, n - 1)
     found: list[tuple[Array, Array]] = []
-    kept: list[Lists] = []
+    kept: list[NeighborLists] = []
     for run, points in enumerate(graph_features(features, kind)):
         last = kept[-1] if kept else None
         before = last if lists is None else lists[run]
-        squared, neighbors, now = follow(before, points, q, search)
+        squared, neighbors, now = update_lists(before, points, q, search)
         found.append((squared, neighbors))
         kept.append(now)
     squared, neighbors = (np.stack(arrays) for arrays in zip(*found, strict=True))
