@@ -152,7 +152,7 @@ def searched_share(
     lists count as 1, those of the start as well.
     """
     certified = importlib.import_module("twofold.core.neighbors.certified")
-    lists_class, searched = certified.Lists, []
+    lists_class, searched = certified.NeighborLists, []
 
     def recorded(*arguments: Any, **named: Any) -> Any:
         lists = lists_class(*arguments, **named)
@@ -161,7 +161,7 @@ def searched_share(
 
     options: Any = {"n_directions": DIRECTIONS, "n_neighbors": NEIGHBORS, "tol": 0}
     fit = ts_nmf(images, k, energy_weight=energy_weight, max_iter=max_iter, **options)
-    with mock.patch.object(certified, "Lists", recorded):
+    with mock.patch.object(certified, "NeighborLists", recorded):
         fit()
     return [sum(searched[side::2]) / len(images) for side in range(2)]
 

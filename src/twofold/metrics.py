@@ -19,15 +19,15 @@ def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     target : array-like of shape (n,)
-        Known classes, under any names.
+        Known classes, as numbers or strings.
     labels : array-like of shape (n,)
-        Clusters, under any names. Where there are more clusters than classes, or
-        fewer, those left over match none.
+        Clusters, as numbers or strings. If the numbers of clusters and classes
+        differ, the surplus clusters or classes remain unmatched.
 
     Returns
     -------
     float
-        Between 0 and 1.
+        Accuracy between 0 and 1.
     """
     return _matched_share(_counts(*_checked(target, labels)))
 
@@ -40,15 +40,15 @@ def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> 
     target, labels : array-like of shape (n,)
         As for ``clustering_accuracy``.
     normalization : {"max", "arithmetic", "geometric", "min"}, default="max"
-        The larger entropy, which is what the MATLAB code of this field divides by
-        (Deng Cai's ``MutualInfo``), so that it compares with the paper; the mean of
-        both, which is scikit-learn's default and never lower; their geometric mean;
-        or the smaller one.
+        Divisor: the larger entropy, the arithmetic mean of both entropies, their
+        geometric mean, or the smaller entropy. "max" is comparable with the paper: the
+        MATLAB code of this field (``MutualInfo`` of Deng Cai) divides by it.
+        "arithmetic" is the default of scikit-learn, and never gives a lower score.
 
     Returns
     -------
     float
-        Between 0 and 1; 1 where both have a single group.
+        Score between 0 and 1; 1 if classes and clusters are a single group each.
     """
     if normalization not in _NORMALIZATIONS:
         raise ValueError(
@@ -66,12 +66,12 @@ def purity(target: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     target, labels : array-like of shape (n,)
-        As for ``clustering_accuracy``, which is never higher.
+        As for ``clustering_accuracy``, which is never higher than the purity.
 
     Returns
     -------
     float
-        Between 0 and 1.
+        Purity between 0 and 1.
     """
     return _majority_share(_counts(*_checked(target, labels)))
 
@@ -87,13 +87,13 @@ def ari(target: ArrayLike, labels: ArrayLike) -> float:
     Returns
     -------
     float
-        At most 1; about 0 for random labels, and below for worse ones.
+        Index of at most 1. Its expectation for random labels is 0.
     """
     return float(adjusted_rand_score(*_checked(target, labels)))
 
 
 def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """All scores by name: ``accuracy``, ``nmi`` (by the larger entropy), ...
+    """Compute all scores, with ``normalization="max"`` for ``nmi``.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``accuracy``, ``nmi``, ``purity`` and ``ari``.
+        Scores under the names ``accuracy``, ``nmi``, ``purity`` and ``ari``.
     """
     target, labels = _checked(target, labels)
     counts = _counts(target, labels)
@@ -116,45 +116,45 @@ def score_all(target: ArrayLike, labels: ArrayLike) -> dict[str, float]:
 
 
 def _counts(target: np.ndarray, labels: np.ndarray) -> csr_array:
-    """How many samples of each class (rows) each cluster (columns) has, sparse."""
+    """Return the sparse contingency table of classes (rows) and clusters (columns)."""
     return csr_array(contingency_matrix(target, labels, sparse=True))
 
 
 def _matched_share(counts: csr_array) -> float:
-    """The largest share of samples that a one-to-one matching can cover.
+    """Return the largest fraction of samples that a one-to-one matching covers.
 
-    Classes and clusters that share no sample are never matched, so that each
-    connected part of the table is a problem of its own; where one class or one
-    cluster makes up a part, its largest count is the answer.
+    The assignment problem separates into the connected components of the bipartite
+    graph of classes and clusters that share a sample. In a component of a single class
+    or a single cluster, the best match is the largest count.
     """
     n_classes = counts.shape[0]
     table = counts.tocoo()
     nodes = table.row, n_classes + table.col
     size = sum(counts.shape)
     graph = csr_array((np.ones(table.nnz), nodes), shape=(size, size))
-    _, part = connected_components(graph, directed=False)
+    _, component = connected_components(graph, directed=False)
+    of_classes, of_clusters = component[:n_classes], component[n_classes:]
     rows, columns = (
-        np.bincount(p, minlength=part.max() + 1)
-        for p in (part[:n_classes], part[n_classes:])
+        np.bincount(part, minlength=component.max() + 1)
+        for part in (of_classes, of_clusters)
     )
     simple = (rows == 1) | (columns == 1)
-    edge_part = part[table.row]
     largest = np.zeros(len(simple))
-    np.maximum.at(largest, edge_part, table.data)
+    np.maximum.at(largest, of_classes[table.row], table.data)
     covered = largest[simple].sum()
     for number in np.flatnonzero(~simple):
-        dense = counts[part[:n_classes] == number][:, part[n_classes:] == number]
-        dense = dense.toarray()
+        dense = counts[of_classes == number][:, of_clusters == number].toarray()
         covered += dense[linear_sum_assignment(dense, maximize=True)].sum()
     return float(covered / table.data.sum())
 
 
 def _majority_share(counts: csr_array) -> float:
+    """Return the fraction of samples in the largest class of their cluster."""
     return float(counts.max(axis=0).sum() / counts.sum())
 
 
 def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both as whole numbers from 0, one for each group."""
+    """Validate classes and clusters, and number the groups of each from 0."""
     numbers = []
     for name, values in (("target", target), ("labels", labels)):
         array = np.asarray(values)

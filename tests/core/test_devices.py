@@ -12,17 +12,17 @@ pytestmark = pytest.mark.torch
 
 
 class OutOfMemoryError(RuntimeError):
-    """As PyTorch's, by its name."""
+    """Has the name of PyTorch's exception."""
 
 
 def room_for(limit, tried):
-    """A solver whose device holds so many runs, noting how many it was given."""
+    """Return a solver that fails above ``limit`` and records the sizes of its calls."""
 
     def solve(part):
         tried.append(len(part))
         if len(part) > limit:
             raise OutOfMemoryError
-        return [10 * run for run in part.tolist()]
+        return [10 * index for index in part.tolist()]
 
     return solve
 
@@ -31,15 +31,15 @@ def room_for(limit, tried):
     ("limit", "sizes"),
     [(49, [49]), (24, [49, 25, 13, 13, 13, 10]), (1, [3, 2, 1, 1, 1])],
 )
-def test_fewer_runs_are_tried_until_they_fit(monkeypatch, limit, sizes):
-    monkeypatch.setattr(devices, "_give_back_memory", lambda: None)
-    tried, n_runs = [], sizes[0]
-    results = within_memory(room_for(limit, tried), n_runs)
-    assert results == [10 * run for run in range(n_runs)]
+def test_batches_are_halved_until_they_fit(monkeypatch, limit, sizes):
+    monkeypatch.setattr(devices, "_release_memory", lambda: None)
+    tried, n_batch = [], sizes[0]
+    results = within_memory(room_for(limit, tried), n_batch)
+    assert results == [10 * index for index in range(n_batch)]
     assert tried == sizes
 
 
-def test_one_run_that_does_not_fit_is_too_much():
+def test_a_single_run_that_does_not_fit_is_an_error():
     with pytest.raises(MemoryError, match="single run; give X as float32"):
         within_memory(room_for(0, []), 1)
 

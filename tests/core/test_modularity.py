@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
-from twofold.core.modularity import improved, indicator, modularity
+from twofold.core.modularity import indicator, modularity, refine_labels
 
 
 def double_sum(W, labels):
@@ -21,7 +21,7 @@ def double_sum(W, labels):
 
 
 def random_graph(n, edges, seed, loops=False):
-    """W (n, n) with about so many edges at each sample, of random weights."""
+    """Return W (n, n) with random weights and a mean degree of ``edges``."""
     rng = np.random.default_rng(seed)
     W = np.triu(rng.uniform(size=(n, n)) * (rng.uniform(size=(n, n)) < edges / n), 1)
     W = W + W.T
@@ -29,7 +29,7 @@ def random_graph(n, edges, seed, loops=False):
 
 
 def random_labels(n, k, seed):
-    """All k of which occur."""
+    """Return labels without an empty cluster."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, k, size=n)
     labels[rng.permutation(n)[:k]] = np.arange(k)
@@ -37,7 +37,7 @@ def random_labels(n, k, seed):
 
 
 def cliques(sizes):
-    """Complete pieces of unit weights, and their labels."""
+    """Return disjoint complete graphs of unit weights, and their labels."""
     labels = np.repeat(np.arange(len(sizes)), sizes)
     return (labels[:, None] == labels) - np.eye(len(labels)), labels
 
@@ -65,7 +65,7 @@ def test_modularity_is_the_double_sum(n, k, edges, loops, seed):
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_equal_pieces_reach_the_most_there_is(k):
+def test_equal_cliques_reach_the_maximum(k):
     W, labels = cliques([4] * k)
     assert np.isclose(modularity(csr_array(W), labels), 1 - 1 / k)
     assert np.isclose(modularity(csr_array(W), np.zeros(4 * k, dtype=int)), 0)
@@ -91,7 +91,7 @@ def test_the_indicator_has_a_one_for_each_sample():
 
 
 def best_by_one_move(W, labels):
-    """The highest modularity after one sample moves and no cluster is emptied."""
+    """Return the highest modularity after a single move that empties no cluster."""
     best = double_sum(W, labels)
     for i in range(len(labels)):
         if (labels == labels[i]).sum() == 1:
@@ -106,10 +106,10 @@ def best_by_one_move(W, labels):
 @settings(max_examples=60, deadline=None)
 @given(**GRAPHS)
 def test_no_move_of_one_sample_is_left_in_small_graphs(n, k, edges, loops, seed):
-    """Up to 32 samples move one after another, so that each move counts as it is."""
+    """Up to 32 samples move in turn, so that the gain of each move is exact."""
     W, labels = random_graph(n, edges, seed, loops), random_labels(n, k, seed)
     before = labels.copy()
-    found = improved(csr_array(W), labels)
+    found = refine_labels(csr_array(W), labels)
     np.testing.assert_array_equal(labels, before)
     assert set(found) == set(labels)
     reached = double_sum(W, found)
@@ -125,9 +125,9 @@ def test_no_move_of_one_sample_is_left_in_small_graphs(n, k, edges, loops, seed)
     seed=st.integers(0, 10_000),
 )
 def test_moves_never_lower_it_in_larger_graphs(n, k, edges, seed):
-    """There several samples move at once, which may stop the rounds early."""
+    """Several samples move together, which may end the rounds early."""
     W, labels = random_graph(n, edges, seed), random_labels(n, k, seed)
-    found = improved(csr_array(W), labels)
+    found = refine_labels(csr_array(W), labels)
     assert set(found) == set(labels)
     assert double_sum(W, found) >= double_sum(W, labels) - 1e-12
 
@@ -136,19 +136,19 @@ def test_moves_never_lower_it_in_larger_graphs(n, k, edges, seed):
 def test_misplaced_samples_return_to_their_pieces(sizes):
     W, labels = cliques(sizes)
     start = labels.copy()
-    wrong = np.cumsum(sizes) - 1  # the last one of each piece
+    wrong = np.cumsum(sizes) - 1  # the last sample of each clique
     start[wrong] = (start[wrong] + 1) % 3
-    np.testing.assert_array_equal(improved(csr_array(W), start), labels)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), labels)
 
 
 @pytest.mark.parametrize("n", [8, 70])
 def test_no_cluster_loses_its_last_sample(n):
-    """In a single piece, one cluster for each sample; all would like to join."""
+    """A complete graph with one cluster for each sample, where every move is a gain."""
     W, _ = cliques([n])
     labels = np.arange(n)
-    np.testing.assert_array_equal(np.sort(improved(csr_array(W), labels)), labels)
+    np.testing.assert_array_equal(np.sort(refine_labels(csr_array(W), labels)), labels)
     labels = np.minimum(np.arange(n), 2)  # two clusters of one sample
-    assert set(improved(csr_array(W), labels)) == {0, 1, 2}
+    assert set(refine_labels(csr_array(W), labels)) == {0, 1, 2}
 
 
 def test_samples_without_edges_stay():
@@ -157,34 +157,34 @@ def test_samples_without_edges_stay():
     start = np.concatenate([labels, [0, 1, 1, 0]])
     start[3] = 1
     expected = np.concatenate([labels, [0, 1, 1, 0]])
-    np.testing.assert_array_equal(improved(csr_array(W), start), expected)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), expected)
     none = csr_array((4, 4))
-    np.testing.assert_array_equal(improved(none, start[-4:]), start[-4:])
+    np.testing.assert_array_equal(refine_labels(none, start[-4:]), start[-4:])
 
 
-def test_an_edge_to_itself_holds_nobody_back():
+def test_self_loops_do_not_prevent_moves():
     W, labels = cliques([6, 6])
     W[0, 0] = 3.0
     start = labels.copy()
     start[0] = 1
-    np.testing.assert_array_equal(improved(csr_array(W), start), labels)
+    np.testing.assert_array_equal(refine_labels(csr_array(W), start), labels)
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.1, 1 / 3.7])
-def test_of_clusters_that_suit_as_well_the_first_is_taken(factor):
-    """But for rounding: both have the same edges, at samples in another order."""
+def test_of_clusters_with_equal_gain_the_first_is_chosen(factor):
+    """Both have the same edges, summed in another order, so that rounding differs."""
     kite = np.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]])
     for order in itertools.permutations(range(4)):
         W = block_diag(0, 0, 1 - np.eye(2), kite, kite[np.ix_(order, order)])
         W[0, 4] = W[4, 0] = W[0, 8] = W[8, 0] = 1
         labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
-        found = improved(csr_array(factor * W), labels)
+        found = refine_labels(csr_array(factor * W), labels)
         np.testing.assert_array_equal(found, [1, *labels[1:]])
 
 
 def test_a_single_sample_or_cluster_stays():
-    none = improved(csr_array((1, 1)), np.array([0]))
+    none = refine_labels(csr_array((1, 1)), np.array([0]))
     np.testing.assert_array_equal(none, [0])
     W, _ = cliques([5])
-    one = improved(csr_array(W), np.zeros(5, dtype=int))
+    one = refine_labels(csr_array(W), np.zeros(5, dtype=int))
     np.testing.assert_array_equal(one, np.zeros(5))

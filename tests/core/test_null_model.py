@@ -10,7 +10,7 @@ from twofold.core.null_model import chance_modularity, graph_clusters, rewire
 
 
 def planted(n, k, within, between, seed=0):
-    """A graph of unit weights with these shares of all edges, and its k groups."""
+    """Return a graph with planted clusters and unit weights, and its k groups."""
     rng = np.random.default_rng(seed)
     groups = np.arange(n) % k
     share = np.where(groups[:, None] == groups, within, between)
@@ -22,30 +22,30 @@ def shuffled(W, seed):
     return rewire(W, np.random.RandomState(seed))
 
 
-# The graph that joins anybody
+# The configuration model
 
 
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(2, 60), share=st.floats(0, 1), seed=st.integers(0, 10_000))
-def test_every_sample_keeps_its_edges_but_for_those_to_itself(n, share, seed):
+def test_every_sample_keeps_its_edges_except_self_loops(n, share, seed):
     W, _ = planted(n, 1, share, 0, seed)
     found = shuffled(W, seed).toarray()
     np.testing.assert_array_equal(found, found.T)
     assert not np.diag(found).any()
     lost = W.sum(axis=1) - found.sum(axis=1)
     assert (lost >= 0).all()
-    assert (lost % 2 == 0).all()  # an edge to oneself has two ends there
+    assert (lost % 2 == 0).all()  # both ends of a self-loop are at the same sample
 
 
 def test_few_edges_are_lost():
-    """Of 100 samples with 10 edges each, those to oneself are 10 in 2000 or so."""
+    """For 100 samples with 10 edges each, about 10 of 2000 ends are self-loops."""
     W, _ = planted(100, 1, 0.1, 0)
     kept = np.mean([shuffled(W, seed).sum() for seed in range(20)])
     assert 0.97 * W.sum() < kept < W.sum()
 
 
 def test_every_weight_is_that_of_one_edge_or_lost():
-    """Powers of two, whose sums tell which of them were added up."""
+    """Weights are powers of two, so that a sum identifies its terms."""
     W = np.zeros((8, 8))
     upper = np.triu_indices(8, 1)
     W[upper] = 2.0 ** np.arange(28)
@@ -56,7 +56,7 @@ def test_every_weight_is_that_of_one_edge_or_lost():
         assert found.sum() < 2**28
 
 
-def test_edges_to_oneself_are_left_out():
+def test_self_loops_are_dropped():
     W, _ = planted(30, 1, 0.2, 0)
     loops = csr_array(W + np.diag(np.arange(30.0)))
     np.testing.assert_array_equal(
@@ -64,8 +64,8 @@ def test_edges_to_oneself_are_left_out():
     )
 
 
-def test_the_ends_meet_anybody():
-    """Edges of two separate pieces then join both, about every second one."""
+def test_edges_join_any_two_samples():
+    """About half of the edges of two components then join both."""
     W, groups = planted(100, 2, 0.2, 0)
     found = shuffled(W, 0).toarray()
     across = found[groups[:, None] != groups].sum() / found.sum()
@@ -92,7 +92,7 @@ def test_planted_clusters_are_found(k):
 def test_clusters_have_more_modularity_than_the_embedding_alone(monkeypatch):
     W, _ = planted(120, 4, 0.12, 0.05)
     with_moves = modularity(W, graph_clusters(W, 4, 0))
-    monkeypatch.setattr(null_model, "improved", lambda weights, labels: labels)
+    monkeypatch.setattr(null_model, "refine_labels", lambda weights, labels: labels)
     assert with_moves > modularity(W, graph_clusters(W, 4, 0))
 
 
@@ -105,7 +105,7 @@ def test_small_graphs_have_clusters_named_without_gaps(n, k):
     assert np.isfinite(chance_modularity(W, k, 0))
 
 
-# What chance finds
+# Modularity by chance
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,8 +9,8 @@ from twofold.core.graphs.construction import build_graph
 from twofold.core.prediction import Predictor, TrainingSide
 from twofold.core.rmnmf import (
     nearest_feasible,
-    place_rows,
     polar_factor,
+    predict_single_coefficients,
     robust_centroids,
     robust_factors,
 )
@@ -25,7 +25,7 @@ def problem(n=30, d=8, k=3):
 @pytest.mark.parametrize(("n", "d"), [(30, 8), (12, 20)])
 @pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
 def test_it_takes_the_steps_of_the_literal_one(n, d, weight):
-    """From a penalty at which E is not zero throughout, as it is at first from 1e-5."""
+    """The penalty is such that E is nonzero; from 1e-5 it is zero at first."""
     X, V, graph, W = problem(n, d)
     found = robust_factors(
         X, V, graph, weight, tol=0, max_iter=30, penalty=0.5, growth=1.1
@@ -49,7 +49,7 @@ def test_the_papers_settings_are_the_defaults():
     X, V, graph, W = problem()
     found = robust_factors(X, V, graph, 0.1, tol=0, max_iter=12)
     _, H, _, _ = literal.rmnmf(X, V, W, 0.1, 12, rho=1e-5, growth=1.1)
-    # So small a penalty amplifies rounding.
+    # The small penalty amplifies rounding errors.
     np.testing.assert_allclose(found.coefficients, nearest_feasible(H), atol=1e-6)
 
 
@@ -64,14 +64,14 @@ def test_both_constraints_are_met(weight):
     np.testing.assert_allclose(overlap, np.eye(3), atol=1e-12)
 
 
-def test_what_nearly_meets_them_changes_little():
+def test_a_nearly_feasible_matrix_changes_little():
     V = nearest_feasible(problems.positive((20, 4)))
     np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-12)
     disturbed = V + 1e-4 * problems.positive((20, 4), seed=1)
     np.testing.assert_allclose(nearest_feasible(disturbed), V, atol=5e-4)
 
 
-def test_a_column_that_is_nobodys_largest_keeps_a_sample():
+def test_a_column_that_is_the_largest_of_no_sample_gets_a_sample():
     nearly = np.array([[3.0, 2, 0], [3, 1, 0], [1, 0, 0]])
     V = nearest_feasible(nearly)
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
@@ -80,7 +80,7 @@ def test_a_column_that_is_nobodys_largest_keeps_a_sample():
     np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
 
 
-def test_a_start_that_meets_the_constraints_is_no_end():
+def test_a_feasible_start_is_not_taken_for_convergence():
     """V and H agree at once, while X - V U is far from E."""
     X, _, graph, _ = problem(60, 10)
     wrong = nearest_feasible(problems.positive((60, 3)))
@@ -102,7 +102,7 @@ def test_the_last_centroids_are_at_their_minimum():
         for _ in range(50):
             assert cost(U + size * rng.normal(size=U.shape)) > cost(U) - 1e-6
     assert cost(U) < cost(V.T @ X)
-    # Exact rows, as of a cluster of one sample, have residuals of zero.
+    # The residual of a cluster of a single sample is zero.
     exact = np.eye(3)
     np.testing.assert_allclose(robust_centroids(X[:3], exact), X[:3])
 
@@ -115,7 +115,7 @@ def test_new_samples_get_the_best_single_coefficient(weight):
     new = rng.normal(size=(6, 5))
     new[5], U[2] = 0, 0  # a sample and a component of zeros
     side = TrainingSide(X, U, np.ones((1, 1)))
-    placed = place_rows(
+    coefficients = predict_single_coefficients(
         new, Predictor((side,), V, {"graph_weight": weight}, "binary", 4)
     )
     near = np.argsort(((new[:, None] - X) ** 2).sum(-1), axis=1)[:, :4]
@@ -124,7 +124,7 @@ def test_new_samples_get_the_best_single_coefficient(weight):
         drawn = np.sum((v - V[near[i]]) ** 2)
         return np.linalg.norm(new[i] - v @ U) + weight * drawn
 
-    for i, v in enumerate(placed):
+    for i, v in enumerate(coefficients):
         assert np.count_nonzero(v) <= 1
         assert (v >= 0).all()
         tried = [a * unit for unit in np.eye(3) for a in np.linspace(0, 3, 3001)]

@@ -17,7 +17,7 @@ from twofold.core.robust_pca import (
 
 
 def corrupted(n, d, rank, part=0.05, seed=0):
-    """A matrix of low rank, and a sparse one of large entries."""
+    """Return a low-rank matrix and a sparse matrix of large entries."""
     rng = np.random.default_rng(seed)
     low_rank = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
     hit = rng.uniform(size=(n, d)) < part
@@ -88,7 +88,7 @@ def test_zeros_and_one_sample_are_split():
 
 
 def test_new_rows_are_split_at_the_optimum():
-    """The least of c'S^-1c / 2 + lambda |x - c B|, by sequential quadratic programs."""
+    """The minimum of c'S^-1c / 2 + lambda |x - c B|, by quadratic programming."""
     rng = np.random.default_rng(0)
     B = np.linalg.qr(rng.normal(size=(9, 3)))[0].T
     s, weight = np.array([5.0, 2.0, 0.5]), 0.3

@@ -1,4 +1,4 @@
-"""What all decompositions have in common."""
+"""Tests of all decompositions."""
 
 import pickle
 
@@ -60,7 +60,7 @@ def test_flat_samples_with_a_shape_are_images(model, grey):
 
 
 @each(ALL)
-def test_colour_images_are_taken(model, grey):
+def test_colour_images_are_fitted(model, grey):
     colour = np.stack([grey, 2 * grey, grey], axis=-1)
     model = clone(model).fit(colour)
     codes = model.transform(colour)
@@ -73,7 +73,7 @@ def test_colour_images_are_taken(model, grey):
 
 
 @each(ALL)
-def test_vectors_are_taken(model, grey):
+def test_vectors_are_fitted(model, grey):
     vectors = grey.reshape(60, -1)
     model = clone(model).fit(vectors)
     codes = model.transform(vectors)
@@ -135,7 +135,7 @@ def test_a_pickled_model_transforms_alike(model, grey):
 
 
 @each(ALL)
-def test_new_samples_are_placed_one_by_one(model, grey):
+def test_the_codes_of_a_new_sample_do_not_depend_on_the_others(model, grey):
     model = clone(model).fit(grey[:40])
     together = model.transform(grey[40:])
     alone = np.concatenate([model.transform(image[None]) for image in grey[40:]])
@@ -168,7 +168,7 @@ def test_reconstruction_errors_are_those_of_the_images(model, grey):
 
 
 @each(FACTORISATIONS)
-def test_a_given_start_is_where_it_starts(model, grey):
+def test_a_given_start_is_used(model, grey):
     start = problems.positive((60, 3))
     model = clone(model).set_params(init=start)
     first = clone(model).fit(grey).coefficients_
@@ -179,14 +179,14 @@ def test_a_given_start_is_where_it_starts(model, grey):
 
 
 @each(FACTORISATIONS)
-def test_scaling_each_sample_makes_brightness_no_matter(model, grey):
+def test_scaling_each_sample_ignores_brightness(model, grey):
     bright = grey * np.linspace(1, 5, 60)[:, None, None]
     model = clone(model).set_params(scale="sample")
     plain, lit = clone(model).fit(grey), clone(model).fit(bright)
-    # RMNMF starts from so small a penalty that it amplifies rounding.
+    # The small first penalty of RMNMF amplifies rounding errors.
     atol = 1e-3 if isinstance(model, RMNMF) else 1e-6
     np.testing.assert_allclose(lit.coefficients_, plain.coefficients_, atol=atol)
-    # What is rebuilt has the typical norm in place of the sample's own.
+    # Reconstructions have the typical norm instead of the norm of the sample.
     norms = np.linalg.norm(bright, axis=(1, 2))
     own = norms / np.sqrt(np.mean(norms**2))
     rebuilt = lit.inverse_transform(lit.coefficients_) * own[:, None, None]
@@ -195,7 +195,7 @@ def test_scaling_each_sample_makes_brightness_no_matter(model, grey):
 
 
 @each(ITERATIVE)
-def test_it_says_that_it_did_not_converge(model, grey):
+def test_a_fit_that_does_not_converge_warns(model, grey):
     with pytest.warns(ConvergenceWarning, match=r"stopped at max_iter=2 .*raise max_i"):
         clone(model).set_params(max_iter=2, tol=0.0).fit(grey)
 

@@ -1,4 +1,4 @@
-"""SemiNMF, GNMF and RMNMF: what each promises, and new samples."""
+"""SemiNMF, GNMF and RMNMF: properties of the factors, and new samples."""
 
 import tracemalloc
 
@@ -15,7 +15,7 @@ from twofold import TSNMF
 from twofold.decomposition import GNMF, RMNMF, SemiNMF
 
 
-def test_the_factors_of_semi_nmf_keep_their_promises(images):
+def test_the_factors_of_semi_nmf_have_the_documented_properties(images):
     model = SemiNMF(3, random_state=0).fit(images)
     V = model.coefficients_
     assert (V >= 0).all()
@@ -27,7 +27,7 @@ def test_the_factors_of_semi_nmf_keep_their_promises(images):
     assert np.isclose(model.objective_history_[-1], error)
 
 
-def test_the_factors_of_gnmf_keep_their_promises(grey):
+def test_the_factors_of_gnmf_have_the_documented_properties(grey):
     model = GNMF(3, graph_weight=0.5, random_state=0).fit(grey)
     assert (model.coefficients_ >= 0).all()
     assert (model.components_ >= 0).all()
@@ -107,7 +107,7 @@ def test_rmnmf_is_orthonormal_and_nonnegative(grey):
     assert ((V > 0).sum(axis=1) == 1).all()
 
 
-def test_rmnmf_minds_outliers_less_than_semi_nmf(images):
+def test_outliers_weigh_less_in_rmnmf_than_in_semi_nmf(images):
     spoiled = images.copy()
     spoiled[:3] += 40 * np.random.default_rng(0).normal(size=(3, 7, 6))
 
@@ -123,8 +123,8 @@ def test_rmnmf_minds_outliers_less_than_semi_nmf(images):
 def test_new_samples_get_nonnegative_least_squares_coefficients(images):
     model = SemiNMF(3, random_state=0).fit(images[:50])
     flat = model.components_.reshape(3, -1)
-    placed = model.transform(images[50:])
-    for image, code in zip(images[50:], placed, strict=True):
+    coefficients = model.transform(images[50:])
+    for image, code in zip(images[50:], coefficients, strict=True):
         np.testing.assert_allclose(code, nnls(flat.T, image.ravel())[0], atol=1e-8)
 
 
@@ -136,7 +136,7 @@ def test_new_samples_of_gnmf_minimise_their_part_of_the_objective(grey):
     X, U = new / typical, model.components_.reshape(3, -1) / typical
     train = grey[:50].reshape(50, -1) / typical
     near = np.argsort(((X[:, None] - train) ** 2).sum(-1), axis=1)[:, :4]
-    # The graph term is that of the fit, whose components had other lengths.
+    # The graph term is that of the fit, before components are scaled.
     fitted = model._fitted.coefficients[near]
     lengths = model._lengths
 
@@ -144,12 +144,14 @@ def test_new_samples_of_gnmf_minimise_their_part_of_the_objective(grey):
         drawn = np.sum((V[:, None] / lengths - fitted) ** 2, axis=(1, 2))
         return np.sum((X - V @ U) ** 2, axis=1) + weight * drawn
 
-    placed = model.transform(grey[50:])
+    coefficients = model.transform(grey[50:])
     rng = np.random.default_rng(0)
     for size in (1e-4, 1e-2, 1.0):
         for _ in range(100):
-            other = np.maximum(placed + size * rng.normal(size=placed.shape), 0)
-            assert (cost(other) >= cost(placed) - 1e-10).all()
+            other = np.maximum(
+                coefficients + size * rng.normal(size=coefficients.shape), 0
+            )
+            assert (cost(other) >= cost(coefficients) - 1e-10).all()
 
 
 def test_negative_samples_are_refused_by_gnmf(images):

@@ -1,4 +1,4 @@
-"""What SemiNMF and GNMF make of missing entries, also of new samples."""
+"""Missing entries of training and new samples in SemiNMF and GNMF."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def mean_filled(X, mask):
 
 
 def low_rank(n=80, d=40, k=3, seed=0):
-    """A nonnegative matrix of rank k, and a mask of 30% of it."""
+    """Return a nonnegative matrix of rank k, and a mask of 30% of its entries."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n, k)) @ rng.uniform(size=(k, d))
     return X, holes((n, d), seed=seed)
@@ -51,55 +51,57 @@ def test_an_exact_product_is_recovered(model, seed):
 # New samples
 
 
-def test_new_samples_of_semi_nmf_are_placed_twice(images):
+def test_new_samples_of_semi_nmf_are_solved_twice(images):
     mask = holes(images.shape, 0.4)
     X = pierced(images, mask)
     model = SemiNMF(3, missing_values=np.nan, random_state=0).fit(X[:50])
     basis = model.components_.reshape(3, -1)
     filled = model.impute(X[50:]).reshape(10, -1)
-    placed = model.transform(X[50:])
-    for row, missing, code in zip(filled, mask[50:], placed, strict=True):
+    coefficients = model.transform(X[50:])
+    for row, missing, code in zip(filled, mask[50:], coefficients, strict=True):
         first = nnls(basis.T, row)[0] @ basis
         again = np.where(missing.ravel(), first, row)
         np.testing.assert_allclose(code, nnls(basis.T, again)[0], atol=1e-8)
 
 
 @each
-def test_new_samples_are_placed_as_complete_ones_are(model, grey):
+def test_new_samples_get_the_coefficients_of_refilled_samples(model, grey):
     mask = holes(grey.shape, 0.4)
     X = pierced(grey, mask)
     model = clone(model).fit(X[:50])
     first = model.inverse_transform(model.transform(model.impute(X[50:])))
     again = np.where(mask[50:], first, grey[50:])
-    placed = model.transform(X[50:])
-    np.testing.assert_allclose(placed, model.transform(again), rtol=1e-8, atol=1e-10)
-    assert np.abs(placed - model.transform(model.impute(X[50:]))).max() > 1e-4
+    coefficients = model.transform(X[50:])
+    np.testing.assert_allclose(
+        coefficients, model.transform(again), rtol=1e-8, atol=1e-10
+    )
+    assert np.abs(coefficients - model.transform(model.impute(X[50:]))).max() > 1e-4
 
 
-def test_the_neighbours_of_new_samples_are_completed_ones(grey):
+def test_the_neighbours_of_new_samples_are_completed_samples(grey):
     X = pierced(grey, holes(grey.shape, 0.8))
     model = GNMF(3, missing_values=np.nan, n_neighbors=1, random_state=0).fit(X)
-    # So strong a pull to but one neighbour, itself, that nothing else matters.
+    # The weight is so large that only the single neighbour, the sample itself, counts.
     model._fitted = replace(model._fitted, weights={"graph_weight": 1e9})
-    placed = model.transform(model.impute(X))
-    np.testing.assert_allclose(placed, model.coefficients_, atol=1e-6)
+    coefficients = model.transform(model.impute(X))
+    np.testing.assert_allclose(coefficients, model.coefficients_, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", ["global", "sample"])
 @each
-def test_new_samples_get_the_codes_of_what_was_hidden(model, scale):
+def test_new_samples_get_nearly_the_codes_of_complete_samples(model, scale):
     X, mask = low_rank(n=120)
     model = clone(model).set_params(scale=scale, n_components=6)
     model.fit(pierced(X, mask)[:80])
     hidden = model.transform(pierced(X, mask)[80:])
-    wanted = model.inverse_transform(model.transform(X[80:]))
-    assert problems.relative(model.inverse_transform(hidden), wanted) < 0.02
+    expected = model.inverse_transform(model.transform(X[80:]))
+    assert problems.relative(model.inverse_transform(hidden), expected) < 0.02
     as_zeros = model.inverse_transform(model.transform(np.where(mask, 0, X)[80:]))
-    assert problems.relative(as_zeros, wanted) > 0.1
+    assert problems.relative(as_zeros, expected) > 0.1
 
 
 @each
-def test_imputed_entries_are_close_and_others_untouched(model):
+def test_imputed_entries_are_close_and_observed_entries_unchanged(model):
     images = load_digits().images[:400]
     mask = holes(images.shape)
     X = pierced(images, mask)
@@ -115,7 +117,7 @@ def test_imputed_entries_are_close_and_others_untouched(model):
 
 
 def test_imputed_entries_of_gnmf_are_nonnegative():
-    images = load_digits().images[:200]  # mostly black, so that a guess may be below
+    images = load_digits().images[:200]  # mostly zero: a completion may be negative
     mask = holes(images.shape)
     signed = SemiNMF(3, random_state=0).fit(images, mask=mask)
     model = GNMF(3, random_state=0).fit(images, mask=mask)
@@ -151,13 +153,13 @@ def test_samples_of_any_unit_are_fitted(model, grey, unit):
     plain, model = clone(model).fit(X), clone(model).fit(unit * X)
     np.testing.assert_allclose(model.impute(unit * X) / unit, plain.impute(X))
     rebuilt = model.inverse_transform(model.transform(unit * X)) / unit
-    wanted = plain.inverse_transform(plain.transform(X))
-    np.testing.assert_allclose(rebuilt, wanted, rtol=1e-6)
+    expected = plain.inverse_transform(plain.transform(X))
+    np.testing.assert_allclose(rebuilt, expected, rtol=1e-6)
 
 
 @each
 @pytest.mark.parametrize("value", [0.0, 7.0])
-def test_identical_samples_are_completed_by_each_other(model, value):
+def test_identical_samples_complete_each_other(model, value):
     images = np.full((12, 5, 4), value)
     X = pierced(images, holes(images.shape))
     model = clone(model).fit(X)

@@ -29,7 +29,7 @@ each_taking_nan = pytest.mark.parametrize("model", TAKING_NAN.values(), ids=TAKI
 
 
 def literal_filling(X, missing, V, U, step_v, step_u, n_iter):
-    """V, then the missing entries one by one, then U.
+    """Update V, then each missing entry, then U.
 
     Also the sum of squares after each iteration, and that of the observed entries
     before each step of U.
@@ -64,7 +64,7 @@ def test_semi_nmf_is_the_literal_one(images):
         mask.reshape(60, -1),
         V,
         np.linalg.lstsq(V, X / typical)[0],
-        # Its U of X and V is that of the iteration before.
+        # U is computed from X and V of the iteration before.
         lambda X, V, U: literal.semi_nmf(X, V, 1)[0],
         lambda X, V, U: np.linalg.lstsq(V, X)[0],
         6,
@@ -116,7 +116,7 @@ def test_gnmf_is_the_literal_one(grey, graph, scale):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.8])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_objective_never_rises_and_ends_at_what_is_observed(
+def test_the_objective_never_rises_and_ends_at_the_observed_error(
     model, grey, seed, share
 ):
     mask = holes(grey.shape, share, seed)
@@ -137,11 +137,11 @@ def test_the_objective_never_rises_and_ends_at_what_is_observed(
     assert np.isclose(observed, last, rtol=1e-2)
 
 
-# What marks a missing entry
+# Marks of missing entries
 
 
 @each
-def test_nothing_missing_changes_nothing(model, grey):
+def test_complete_samples_are_fitted_as_without_missing_values(model, grey):
     plain = clone(model).fit(grey)
     aware = clone(model).set_params(missing_values=np.nan).fit(grey)
     masked = clone(model).fit(grey, mask=np.zeros(grey.shape, dtype=bool))
@@ -153,11 +153,11 @@ def test_nothing_missing_changes_nothing(model, grey):
 
 
 @each
-def test_all_marks_mean_the_same(model, grey):
+def test_all_marks_are_equivalent(model, grey):
     mask = holes(grey.shape)
     X = pierced(grey, mask)
-    wanted = clone(model).set_params(missing_values=np.nan)
-    codes = wanted.fit_transform(X)
+    expected = clone(model).set_params(missing_values=np.nan)
+    codes = expected.fit_transform(X)
     frame = pd.DataFrame(X.reshape(60, -1)).add_prefix("pixel")
     shaped = {"sample_shape": (7, 6)}
     for options, given, keywords in [
@@ -172,9 +172,9 @@ def test_all_marks_mean_the_same(model, grey):
         found = other.fit_transform(given, **keywords)
         np.testing.assert_array_equal(found, codes)
         for name in FITTED:
-            np.testing.assert_array_equal(getattr(other, name), getattr(wanted, name))
+            np.testing.assert_array_equal(getattr(other, name), getattr(expected, name))
         filled = other.impute(given, **keywords)
-        np.testing.assert_array_equal(filled, wanted.impute(X))
+        np.testing.assert_array_equal(filled, expected.impute(X))
 
 
 @each_taking_nan
@@ -191,7 +191,7 @@ def test_tensors_are_read(model, grey):
 
 
 @each
-def test_a_mask_of_one_channel_is_for_all(model, grey):
+def test_a_mask_of_one_channel_applies_to_all_channels(model, grey):
     colour = np.stack([grey, 2 * grey, grey], axis=-1)
     mask = holes(grey.shape)
     one = clone(model).fit(colour, mask=mask)
@@ -212,7 +212,7 @@ def test_scikit_learns_own_checks_pass(model):
         assert not get_tags(type(model)(missing_values=value)).input_tags.allow_nan
 
 
-# Which entries may be missing
+# Patterns of missing entries
 
 
 def rows(mask):
@@ -228,7 +228,7 @@ def blocks(mask):
         mask[i, i % 4 : i % 4 + 4, i % 3 : i % 3 + 4] = True
 
 
-def never_seen(mask):
+def never_observed(mask):
     mask[:, 2:4, 2:4] = True
 
 
@@ -241,13 +241,13 @@ def nearly_all(mask):
     mask |= holes(mask.shape, 0.9)
 
 
-PATTERNS = [rows, columns, blocks, never_seen, one_pixel_left, nearly_all]
+PATTERNS = [rows, columns, blocks, never_observed, one_pixel_left, nearly_all]
 
 
 @each_taking_nan
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.__name__)
 @pytest.mark.parametrize("scale", ["global", "sample"])
-def test_whatever_is_missing(model, grey, pattern, scale):
+def test_any_pattern_of_missing_entries_is_fitted(model, grey, pattern, scale):
     mask = np.zeros(grey.shape, dtype=bool)
     pattern(mask)
     X = pierced(grey, mask)
@@ -277,7 +277,7 @@ def test_a_sample_with_nothing_observed_is_refused(model, grey):
 
 
 @each_taking_nan
-def test_the_rest_must_be_finite(model, grey):
+def test_observed_entries_must_be_finite(model, grey):
     X = pierced(grey, holes(grey.shape))
     X[3, 2, 1] = np.inf
     with pytest.raises(ValueError, match=r"got 0 NaN and 1 infinity .*sample 3"):
@@ -291,7 +291,7 @@ def test_the_rest_must_be_finite(model, grey):
 
 
 @each
-def test_a_model_of_complete_samples_asks_for_complete_ones(model, grey):
+def test_a_model_of_complete_samples_rejects_missing_entries(model, grey):
     model = clone(model).fit(grey)
     mask = holes(grey.shape)
     with pytest.raises(ValueError, match=r"fit it with missing_values=np\.nan"):
@@ -302,7 +302,7 @@ def test_a_model_of_complete_samples_asks_for_complete_ones(model, grey):
         model.transform(pierced(grey, mask))
 
 
-def test_gnmf_wants_what_is_observed_to_be_nonnegative(images):
+def test_observed_entries_of_gnmf_must_be_nonnegative(images):
     negative = images < 0
     model = GNMF(3, random_state=0).fit(images, mask=negative)
     assert (model.components_ >= 0).all()
@@ -313,7 +313,7 @@ def test_gnmf_wants_what_is_observed_to_be_nonnegative(images):
             ask(images, mask=negative)
 
 
-def test_rmnmf_takes_none(grey):
+def test_rmnmf_rejects_missing_entries(grey):
     mask = holes(grey.shape)
     assert "missing_values" not in RMNMF().get_params()
     assert not hasattr(RMNMF, "impute")

@@ -29,7 +29,7 @@ def test_the_directions_of_each_side_are_the_literal_ones():
     np.testing.assert_allclose(model.left_variance_, variances, atol=1e-12)
 
 
-def test_no_orthonormal_directions_keep_more():
+def test_no_orthonormal_directions_retain_more_variance():
     centred = (IMAGES - IMAGES.mean(axis=0))[:, None]
     P, _ = principal_directions(centred, 2)
     rng = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def test_no_orthonormal_directions_keep_more():
 @pytest.mark.parametrize("side", ["right", "left", "both"])
 @pytest.mark.parametrize("n", [60, 20])
 def test_of_vectors_it_is_pca(side, n):
-    """Also of fewer vectors than they have entries."""
+    """Including fewer vectors than entries."""
     vectors = IMAGES[:n].reshape(n, -1)
     ours = PCA2D(5, side=side).fit(vectors)
     theirs = PCA(5).fit(vectors)
@@ -77,14 +77,14 @@ def test_codes_are_the_projected_samples(side, k):
 
 
 @pytest.mark.parametrize("side", ["right", "left", "both"])
-def test_all_directions_keep_everything(side):
+def test_all_directions_reconstruct_exactly(side):
     model = PCA2D(50, side=side).fit(IMAGES)
     assert model.right_projection_.shape == (6, 6)
     np.testing.assert_allclose(model.inverse_transform(model.transform(IMAGES)), IMAGES)
     assert np.isclose(model.explained_variance_ratio_, 1)
 
 
-def test_long_vectors_take_no_matrix_of_their_length_squared():
+def test_long_vectors_need_no_quadratic_memory():
     vectors = np.random.default_rng(0).normal(size=(5, 20_000))
     tracemalloc.start()
     model = PCA2D(9).fit(vectors)
@@ -109,10 +109,12 @@ def test_the_left_side_is_the_right_side_of_transposed_samples():
     np.testing.assert_allclose(left.left_projection_, right.right_projection_)
 
 
-@pytest.mark.parametrize("wanted", [0, (2,), (1, 2, 3), "two", (2, 0), True, None])
-def test_bad_directions(wanted):
+@pytest.mark.parametrize(
+    "n_directions", [0, (2,), (1, 2, 3), "two", (2, 0), True, None]
+)
+def test_bad_directions(n_directions):
     with pytest.raises(ValueError, match="n_directions"):
-        PCA2D(wanted).fit(IMAGES)
+        PCA2D(n_directions).fit(IMAGES)
 
 
 def test_new_samples_too_large_for_the_model_are_refused():

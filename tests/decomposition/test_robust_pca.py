@@ -10,7 +10,7 @@ from twofold.decomposition import RobustPCA
 
 @pytest.fixture(scope="module")
 def known():
-    """A low-rank stack (80, 10, 9) and sparse corruption of it."""
+    """Return a low-rank stack (80, 10, 9) and its sparse corruption."""
     rng = np.random.default_rng(0)
     low_rank = (rng.normal(size=(80, 3)) @ rng.normal(size=(3, 90))).reshape(80, 10, 9)
     hit = rng.uniform(size=low_rank.shape) < 0.05
@@ -40,7 +40,7 @@ def test_the_parts_and_the_components_fit_together(known):
     np.testing.assert_allclose(model.singular_values_, values[:3])
 
 
-def test_training_samples_get_their_low_rank_part_again(known):
+def test_training_samples_get_the_low_rank_part_of_the_fit(known):
     images = sum(known)
     model = RobustPCA().fit(images)
     rebuilt = model.inverse_transform(model.transform(images))
@@ -51,7 +51,7 @@ def test_new_samples_are_split_against_the_fitted_subspace(known):
     low_rank, sparse = known
     model = RobustPCA().fit((low_rank + sparse)[:60])
     clean, dirt = model.split((low_rank + sparse)[60:])
-    # Their directions are shrunk less than a percent; nothing of the dirt is left.
+    # Coordinates shrink by less than a percent, and the corruption is removed.
     assert relative(clean, low_rank[60:]) < 0.01
     assert relative(dirt, sparse[60:]) < 0.01
     np.testing.assert_allclose(clean + dirt, (low_rank + sparse)[60:])
@@ -70,12 +70,12 @@ def test_a_large_weight_leaves_nothing_sparse_and_a_small_one_no_rank(known):
     )
 
 
-def test_a_fit_that_is_cut_short_says_how_far_it_came(known):
+def test_a_fit_that_does_not_converge_warns_with_its_residual(known):
     with pytest.warns(ConvergenceWarning, match=r"the residual \d.*tol=1e-07"):
         RobustPCA(max_iter=3).fit(sum(known))
 
 
-def test_entries_that_dwarf_all_others_are_warned_of(known):
+def test_entries_far_larger_than_all_others_are_warned_of(known):
     images = sum(known)
     images[3, 2, 1] = 1e8
     with pytest.warns(UserWarning, match=r"up to 1\.0e\+08 beside a median"):

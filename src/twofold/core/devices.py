@@ -1,4 +1,4 @@
-"""Other devices than the CPU: getting there, and staying within their memory."""
+"""PyTorch devices: moving arrays to a device, and batches that fit its memory."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,11 +11,11 @@ Result = TypeVar("Result")
 
 
 class DeviceError(ValueError):
-    """A device that cannot be used, and why."""
+    """A device cannot be used; the message says why."""
 
 
 def on_device(array: Array, device: str) -> Array:
-    """A PyTorch tensor of the same numbers on a device, such as "cuda"."""
+    """Copy an array to a PyTorch tensor on a device, such as "cuda"."""
     try:
         import torch
     except ImportError:
@@ -24,14 +24,14 @@ def on_device(array: Array, device: str) -> Array:
         ) from None
     try:
         return torch.as_tensor(array, device=device)
-    except Exception as failure:  # whatever a driver says
+    except Exception as failure:  # drivers raise exceptions of many types
         if _is_out_of_memory(failure):
             raise MemoryError(_too_small(device)) from None
         raise DeviceError(_unusable(device, failure)) from None
 
 
 def check_device(device: str | None) -> None:
-    """Refuse a device on which no fit would succeed."""
+    """Raise a ``DeviceError`` if a small computation on the device fails."""
     if device is None:
         return
     try:
@@ -41,29 +41,29 @@ def check_device(device: str | None) -> None:
 
 
 def within_memory(
-    solve: Callable[[np.ndarray], list[Result]], n_runs: int
+    solve: Callable[[np.ndarray], list[Result]], n_batch: int
 ) -> list[Result]:
-    """The results of ``solve`` for runs 0, 1, ..., given as many numbers as fit.
+    """Call ``solve`` on batches of 0, ..., n_batch - 1 that fit in device memory.
 
-    All are tried at once. When a device runs out of memory, what was tried is tried
-    again with half as many runs at a time, down to one.
+    The first call has all indices. When the device runs out of memory, the call is
+    repeated with half as many indices, down to one.
     """
-    found: list[Result] = []
-    size = n_runs
-    while len(found) < n_runs:
-        part = np.arange(len(found), min(len(found) + size, n_runs))
-        results = _unless_full(solve, part)
-        if results is None:
+    results: list[Result] = []
+    size = n_batch
+    while len(results) < n_batch:
+        part = np.arange(len(results), min(len(results) + size, n_batch))
+        solved = _solve_or_none(solve, part)
+        if solved is None:
             size = (len(part) + 1) // 2
         else:
-            found += results
-    return found
+            results += solved
+    return results
 
 
-def _unless_full(
+def _solve_or_none(
     solve: Callable[[np.ndarray], list[Result]], part: np.ndarray
 ) -> list[Result] | None:
-    """The results, or None where the device has no memory for more than one run."""
+    """Call ``solve``; return None if a smaller part may fit in memory."""
     try:
         return solve(part)
     except Exception as failure:
@@ -71,22 +71,25 @@ def _unless_full(
             raise
         if len(part) == 1:
             raise MemoryError(_too_small("the device")) from None
-    # Only now is the memory of what failed given up.
-    _give_back_memory()
+    # After the except block, because the exception refers to the failed tensors.
+    _release_memory()
     return None
 
 
 def _is_out_of_memory(failure: Exception) -> bool:
-    """PyTorch has a class for it; the libraries that it calls only have words."""
-    words = str(failure).lower()
+    """Return whether a failure is out of memory, by its class or its message.
+
+    PyTorch has a class for it, but the libraries that it calls only have messages.
+    """
+    message = str(failure).lower()
     return (
         type(failure).__name__ == "OutOfMemoryError"
-        or "out of memory" in words
-        or "alloc_failed" in words
+        or "out of memory" in message
+        or "alloc_failed" in message
     )
 
 
-def _give_back_memory() -> None:
+def _release_memory() -> None:
     import torch
 
     if torch.cuda.is_available():

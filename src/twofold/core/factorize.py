@@ -1,7 +1,7 @@
 """Semi-NMF and GNMF: one loop of alternating steps that never raise the objective.
 
-Both factorise flat samples X (n, d) as V U with V (n, k) >= 0. They differ in their
-two steps alone, which are those of ``updates`` and the two here.
+Both factorise flat samples X (n, d) as V U with V (n, k) >= 0. They differ only in the
+steps of V and U. Semi-NMF has the steps of ``updates``, GNMF those of this module.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.convergence import Run
+from twofold.core.convergence import ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
 from twofold.core.solver import Callback
 from twofold.core.terms import Weights
@@ -25,19 +25,19 @@ from twofold.core.updates import (
 )
 
 _CANCELLED = 1e-4
-"""Below this part of its terms an expanded square has lost too many digits."""
+"""Relative size below which an expanded square has lost too many digits."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How a factorisation moves its factors.
+    """Update rules of a factorisation.
 
     Attributes
     ----------
     coefficients : callable
-        V of the next iteration from V, the products with U, and the weights.
+        Returns the next V, given V, the products with U, and the weights.
     centroids : callable
-        U of the next iteration from X, the new V, and U.
+        Returns the next U, given X, the next V, and U.
     """
 
     coefficients: Callable[[Array, tuple[Products, ...], Weights], Array]
@@ -45,8 +45,20 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Factors:
-    """Where a factorisation ended: V (n, k), U (k, d), and the way there."""
+class FactorizationResult:
+    """Result of ``factorize``.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n, k)
+        V.
+    centroids : array of shape (k, d)
+        U.
+    history : ndarray of shape (n_iter,)
+        Objective after each iteration.
+    converged : bool
+        Whether the tolerance was met.
+    """
 
     coefficients: Array
     centroids: Array
@@ -54,27 +66,31 @@ class Factors:
     converged: bool
 
 
-class Holes:
-    """The missing entries of X (n, d) in a copy of it.
+class MissingEntries:
+    """A copy of X (n, d) whose missing entries are overwritten in every iteration.
 
-    They alone are written: to choose between two arrays of the size of X takes longer
-    than the steps of V and U.
+    Only the missing entries are written, by index. ``where`` on arrays of the size of X
+    would take longer than the steps of V and U.
     """
 
     def __init__(self, samples: Array, missing: Array) -> None:
         xp = array_namespace(samples)
         self._flat = xp.asarray(samples.reshape(-1), copy=True)
-        self._samples = self._flat.reshape(samples.shape)  # the same memory
-        self._places = xp.nonzero(missing.reshape(-1))[0]
-        seen = xp.where(missing, xp.zeros_like(samples), samples)
-        self._seen_energy = float(xp.sum(seen**2))
+        self._samples = self._flat.reshape(samples.shape)  # a view
+        self._positions = xp.nonzero(missing.reshape(-1))[0]
+        observed = xp.where(missing, xp.zeros_like(samples), samples)
+        self._observed_energy = float(xp.sum(observed**2))
 
-    def filled(self, coefficients: Array, centroids: Array) -> tuple[Array, float]:
-        """X with V U for what is missing, and ||X||^2, until the next time."""
+    def fill(self, coefficients: Array, centroids: Array) -> tuple[Array, float]:
+        """Set the missing entries of X to those of V U; return X and ||X||^2.
+
+        The next call overwrites the returned array.
+        """
         xp = array_namespace(coefficients)
-        values = xp.take((coefficients @ centroids).reshape(-1), self._places, axis=0)
-        self._flat[self._places] = values
-        return self._samples, self._seen_energy + float(xp.sum(values**2))
+        model = (coefficients @ centroids).reshape(-1)
+        values = xp.take(model, self._positions, axis=0)
+        self._flat[self._positions] = values
+        return self._samples, self._observed_energy + float(xp.sum(values**2))
 
 
 def nonnegative_coefficients(
@@ -82,8 +98,8 @@ def nonnegative_coefficients(
 ) -> Array:
     """Eq. (gnmf_v): V o (X U' + lambda W V) / (V U U' + lambda D V).
 
-    It is Eq. (update_v) without the square root, which is not needed for a descent
-    where neither X nor U has negative entries.
+    This is Eq. (update_v) without the square root. If X and U are nonnegative, the
+    objective does not rise without it.
     """
     return coefficients * descent_ratio(coefficients, sides, weights)
 
@@ -91,19 +107,19 @@ def nonnegative_coefficients(
 def nonnegative_centroids(
     samples: Array, coefficients: Array, centroids: Array
 ) -> Array:
-    """Eq. (gnmf_u): U o (V' X) / (V' V U), which is Eq. (gnmf_v) of X' = U' V'."""
+    """Eq. (gnmf_u): U o (V' X) / (V' V U), which is Eq. (gnmf_v) for X' = U' V'."""
     transpose = array_namespace(centroids).matrix_transpose
-    crossed = transpose(samples) @ coefficients
+    cross = transpose(samples) @ coefficients
     inner = transpose(coefficients) @ coefficients
-    turned = transpose(centroids)
-    return transpose(nonnegative_coefficients(turned, (Products(inner, crossed),), {}))
+    rows = transpose(centroids)
+    return transpose(nonnegative_coefficients(rows, (Products(inner, cross),), {}))
 
 
 SEMI_NMF = Steps(update_coefficients, lambda x, v, _: update_centroids(x, v))
-"""Ding et al.: TS-NMF's factor steps, nothing being projected."""
+"""Steps of Ding et al.: the factor steps of TS-NMF without projections."""
 
 GNMF = Steps(nonnegative_coefficients, nonnegative_centroids)
-"""Cai et al.; without a graph, the multiplicative updates of Lee and Seung."""
+"""Steps of Cai et al.; without a graph, the multiplicative steps of Lee and Seung."""
 
 
 def factorize(
@@ -117,54 +133,57 @@ def factorize(
     tol: float,
     max_iter: int,
     progress: Callback | None = None,
-) -> Factors:
+) -> FactorizationResult:
     """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
 
-    Missing entries of X are unknowns of the same objective: each iteration moves V,
-    then sets them to what V U is there, and then moves U. None of the three raises the
-    objective: the steps of V and U do not for any X, and a missing entry is part of
-    one square of ||X - V U||^2 alone, which becomes 0. So the objective never rises.
-    What is observed of it is the same without the squares of the missing entries:
-    never more, and equal right after these were set, where it never rises either.
+    Missing entries of X are unknowns of the same objective. Each iteration updates V,
+    sets the missing entries to those of V U, and updates U. None of these steps raises
+    the objective: the steps of V and U do not for any X, and a missing entry occurs in
+    a single square of ||X - V U||^2, which becomes 0. The objective over the observed
+    entries alone is at most the objective. Both are equal right after the missing
+    entries are set, and at these points it never rises either.
 
     Parameters
     ----------
     samples : array of shape (n, d)
-        X, with a first guess of what is missing.
+        X, with start values of the missing entries.
     factors : arrays of shape (n, k) and (k, d)
         V^0, positive, and U^0.
     steps : Steps
+        Update rules of V and U.
     missing : boolean array of shape (n, d) or None
+        Mask of the missing entries.
     graph : Graph or None
-        Of one run.
+        Graph with a batch axis of length 1.
     graph_weight : float
         lambda.
     tol : float
-        It ends when an iteration lowers the objective by no more than ``tol``
-        times the energy of the samples, ||X||^2 as it was given.
+        Tolerance: the iteration stops when it lowers the objective by at most ``tol``
+        times ||X||^2, for X as it was given.
     max_iter : int
+        Maximum number of iterations.
     progress : callable or None
-        As for ``solver.solve``.
+        As for ``ConvergenceMonitor``.
     """
     coefficients, centroids = (factor[None, ...] for factor in factors)
     energy = float(array_namespace(samples).sum(samples**2))
-    allowed = tol * (energy or 1.0)
-    holes = None if missing is None else Holes(samples, missing)
+    tolerance = tol * (energy or 1.0)
+    missing_entries = None if missing is None else MissingEntries(samples, missing)
     products = side_products(samples, centroids, graph)
     weights: Weights = {"graph_weight": graph_weight}
-    run, objective = Run(max_iter, progress), np.inf
-    while run.going:
+    monitor, objective = ConvergenceMonitor(max_iter, progress), np.inf
+    while monitor.running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), weights)
-        if holes is not None:
-            samples, energy = holes.filled(coefficients, centroids)
+        if missing_entries is not None:
+            samples, energy = missing_entries.fill(coefficients, centroids)
         centroids = steps.centroids(samples, coefficients, centroids)
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids
         objective = factor_objective(samples, energy, factors, products, graph_weight)
-        run.record(objective, converged=before - objective <= allowed)
-    last = coefficients[0, ...], centroids[0, ...]
-    return Factors(*last, run.history, run.converged)
+        monitor.record(objective, converged=before - objective <= tolerance)
+    factors = coefficients[0, ...], centroids[0, ...]
+    return FactorizationResult(*factors, monitor.history, monitor.converged)
 
 
 def factor_objective(
@@ -176,9 +195,9 @@ def factor_objective(
 ) -> float:
     """Eq. (gnmf): ||X - V U||^2 + lambda Tr(V' L V), mostly without a pass over X.
 
-    ||X - V U||^2 = ||X||^2 - 2 <X U', V> + <V'V, U U'>. The first is the ``energy``,
-    the others have products that the next V step needs anyway. Where little is left of
-    these terms, rounding would be seen, and the residuals themselves are added up.
+    ||X - V U||^2 = ||X||^2 - 2 <X U', V> + <V'V, U U'>. The first term is ``energy``;
+    the others need products that the next step of V needs anyway. If the terms cancel,
+    the sum has too few correct digits, and the squared residuals are summed instead.
     """
     xp = array_namespace(samples)
     coefficients, centroids = factors

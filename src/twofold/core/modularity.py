@@ -1,4 +1,4 @@
-"""How well labels fit a graph, and moves of samples that make them fit better.
+"""Modularity of labels in a graph, and its improvement by moving single samples.
 
 M. E. J. Newman, M. Girvan. Finding and evaluating community structure in networks.
 Physical Review E 69, 2004.
@@ -7,99 +7,102 @@ Physical Review E 69, 2004.
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-_MOST_ROUNDS = 20
-"""In which every sample may move once."""
+_MAX_ROUNDS = 20
+"""Maximum number of rounds. In a round every sample may move once."""
 
-_PARTS = 32
-"""Of the samples, which move one after another; those of a part at once."""
+_N_BLOCKS = 32
+"""Number of blocks of samples. Blocks move in turn, samples of a block together."""
 
-_ROUNDING = 1e-12
-"""A rise of no more than that part of all weights is none."""
+_TOLERANCE = 1e-12
+"""Relative tolerance below which a rise of the modularity is taken for rounding."""
 
 
 def modularity(weights: csr_array, labels: np.ndarray) -> float:
-    """sum_c (w_c / w - (d_c / w)^2): the edges within clusters beyond chance.
+    """Return the modularity sum_c (w_c / w - (d_c / w)^2), at most 1 - 1 / k.
 
-    w_c is the weight of the edges within cluster c, seen from both ends, d_c the sum of
-    the degrees of its samples, and w that of all. It is at most 1 - 1 / k.
+    w_c is the sum of W over pairs of samples in cluster c, d_c is the sum of the
+    degrees of its samples, and w is the sum of all degrees.
 
     Parameters
     ----------
     weights : csr_array of shape (n, n)
-        W, symmetric.
+        Symmetric weights W.
     labels : int array of shape (n,)
-        0, 1, ...
+        Cluster of each sample, from 0.
     """
     degree = weights.sum(axis=1)
-    total = degree.sum() or 1.0  # without any edges
-    ends = labels[weights.indices]
-    owners = np.repeat(labels, np.diff(weights.indptr))
-    within = weights.data[owners == ends].sum()
-    chance = np.bincount(labels, degree) / total
-    return float(within / total - chance @ chance)
+    total = degree.sum() or 1.0  # a graph without edges has modularity 0
+    column_labels = labels[weights.indices]
+    row_labels = np.repeat(labels, np.diff(weights.indptr))
+    within = weights.data[row_labels == column_labels].sum()
+    degree_shares = np.bincount(labels, degree) / total
+    return float(within / total - degree_shares @ degree_shares)
 
 
 def indicator(labels: np.ndarray, k: int | None = None) -> csr_array:
-    """The (n, k) array that has a 1 for each sample, in the column of its cluster."""
+    """Return the (n, k) indicator array: a 1 in the column of each sample's cluster."""
     n = len(labels)
     shape = (n, k or 1 + labels.max())
     return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape)
 
 
-def improved(weights: csr_array, labels: np.ndarray) -> np.ndarray:
-    """Labels of a higher modularity, or the same, by moves of single samples.
+def refine_labels(weights: csr_array, labels: np.ndarray) -> np.ndarray:
+    """Move single samples between clusters while the modularity rises.
 
-    Each sample goes where that raises the modularity most, all others staying; no
-    cluster loses its last sample. Rounds are made while the modularity rises.
+    Each sample moves to the cluster where it raises the modularity most, given the
+    labels of all other samples. No cluster loses its last sample.
 
     Parameters
     ----------
     weights : csr_array of shape (n, n)
-        W, symmetric.
+        Symmetric weights W.
     labels : int array of shape (n,)
-        0, 1, ..., all of which occur.
+        Cluster of each sample: 0, 1, ..., without an empty cluster.
 
     Returns
     -------
     int array of shape (n,)
+        Labels whose modularity is at least as high.
     """
-    parts = _parts(weights)
+    blocks = _blocks(weights)
     best = modularity(weights, labels)
-    for _ in range(_MOST_ROUNDS):
-        moved = _one_round(weights, parts, labels)
-        reached = modularity(weights, moved)
-        if reached <= best:
+    for _ in range(_MAX_ROUNDS):
+        candidate = _one_round(weights, blocks, labels)
+        score = modularity(weights, candidate)
+        if score <= best:
             break
-        labels, best = moved, reached
+        labels, best = candidate, score
     return labels
 
 
-def _parts(weights: csr_array) -> list[tuple[np.ndarray, csr_array]]:
-    """The samples of each part, and their edges to all others."""
+def _blocks(weights: csr_array) -> list[tuple[np.ndarray, csr_array]]:
+    """Return the samples of each block and the edges to all other samples."""
     n = weights.shape[0]
     edges = csr_array(weights - diags_array(weights.diagonal()))
-    numbers = [np.arange(first, n, _PARTS) for first in range(min(_PARTS, n))]
-    return [(part, edges[part]) for part in numbers]
+    blocks = [np.arange(first, n, _N_BLOCKS) for first in range(min(_N_BLOCKS, n))]
+    return [(block, edges[block]) for block in blocks]
 
 
 def _one_round(
-    weights: csr_array, parts: list[tuple[np.ndarray, csr_array]], labels: np.ndarray
+    weights: csr_array, blocks: list[tuple[np.ndarray, csr_array]], labels: np.ndarray
 ) -> np.ndarray:
-    """Labels after every sample could move once."""
+    """Return the labels after each sample has had one chance to move."""
     degree = weights.sum(axis=1)
     total = degree.sum() or 1.0
     labels, k = labels.copy(), 1 + labels.max()
-    for part, edges in parts:
-        rows, own, weight = np.arange(len(part)), labels[part], degree[part]
-        # What a sample brings to each cluster: its edges there, beyond chance.
-        others = np.tile(np.bincount(labels, degree, minlength=k), (len(part), 1))
-        others[rows, own] -= weight
-        brought = (edges @ indicator(labels, k)).toarray()
-        brought -= others * weight[:, None] / total
-        most = brought.max(axis=1, keepdims=True)
-        best = (brought >= most - _ROUNDING * total).argmax(axis=1)
-        rise = brought[rows, best] - brought[rows, own]
-        labels[part] = np.where(rise > _ROUNDING * total, best, own)
-        while (emptied := np.bincount(labels, minlength=k)[own] == 0).any():
-            labels[part] = np.where(emptied, own, labels[part])
+    for block, edges in blocks:
+        rows, current, weight = np.arange(len(block)), labels[block], degree[block]
+        # Gain of a sample in each cluster: its edges there, less the expected ones.
+        degrees = np.tile(np.bincount(labels, degree, minlength=k), (len(block), 1))
+        degrees[rows, current] -= weight
+        gain = (edges @ indicator(labels, k)).toarray()
+        gain -= degrees * weight[:, None] / total
+        # Of clusters with equal gain, up to rounding, the first is chosen.
+        highest = gain.max(axis=1, keepdims=True)
+        best = (gain >= highest - _TOLERANCE * total).argmax(axis=1)
+        rise = gain[rows, best] - gain[rows, current]
+        labels[block] = np.where(rise > _TOLERANCE * total, best, current)
+        # Samples of a block move together and may empty a cluster: move them back.
+        while (emptied := np.bincount(labels, minlength=k)[current] == 0).any():
+            labels[block] = np.where(emptied, current, labels[block])
     return labels

@@ -1,4 +1,4 @@
-"""Principal directions of the columns of matrices."""
+"""Two-dimensional PCA: principal directions of the columns of matrices."""
 
 import numpy as np
 
@@ -9,26 +9,26 @@ from twofold.core.updates import canonical_signs
 def principal_directions(
     centred: np.ndarray, n_directions: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eq. (2dpca): P of the largest Tr(P' G P), G = 1/n sum_i (X_i - M)'(X_i - M).
+    """Eq. (2dpca): P maximises Tr(P' G P), G = 1/n sum_i (X_i - M)'(X_i - M).
 
     Parameters
     ----------
     centred : array of shape (n, c, h, w)
-        X_i - M, the samples less their mean; their channels share P.
+        Centred samples X_i - M. All channels share P.
     n_directions : int
-        r.
+        Number of directions, r.
 
     Returns
     -------
     projection : array of shape (w, r)
-        The eigenvectors of the r largest eigenvalues of G; no more than there are
-        rows of samples.
+        Eigenvectors of the r largest eigenvalues of G, at most as many as there are
+        rows of all samples.
     variances : array of shape (w,)
-        All eigenvalues of G, falling.
+        All eigenvalues of G, in descending order.
     """
     rows = sample_rows(centred).reshape(-1, centred.shape[-1])
     variances = np.zeros_like(rows, shape=rows.shape[1])
-    if len(rows) < rows.shape[1]:  # No w x w matrix for a few long vectors.
+    if len(rows) < rows.shape[1]:  # the SVD avoids a large w x w matrix
         _, values, directions = np.linalg.svd(rows, full_matrices=False)
         variances[: len(values)] = values**2 / len(centred)
     else:

@@ -9,7 +9,7 @@ from twofold.core.grams import Side, project
 from twofold.core.graphs.construction import update_graph
 from twofold.core.graphs.graph import Graph
 from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import EXACT, Followed
+from twofold.core.neighbors.certified import EXACT, TrackedLists
 from twofold.core.state import SolverOptions
 
 SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
@@ -30,14 +30,14 @@ class ProjectedSide:
         The projected samples, flattened.
     graph : Graph
         Their graph.
-    followed : Followed or None
+    tracked : TrackedLists or None
         Neighbour lists for the next iteration.
     """
 
     projection: Array
     features: Array
     graph: Graph
-    followed: Followed | None
+    tracked: TrackedLists | None
 
     def with_neighbors(
         self, n_neighbors: int, options: SolverOptions
@@ -45,7 +45,7 @@ class ProjectedSide:
         """Return the same samples with another number of neighbours in the graph."""
         if n_neighbors == options.n_neighbors:
             return self
-        lists = None if self.followed is None else self.followed.lists
+        lists = None if self.tracked is None else self.tracked.lists
         search = SEARCHES[options.neighbors]
         graph, _ = update_graph(
             self.features, n_neighbors, options.graph, lists, search
@@ -54,7 +54,7 @@ class ProjectedSide:
 
 
 def project_side(
-    side: Side, projection: Array, before: Followed | None, options: SolverOptions
+    side: Side, projection: Array, before: TrackedLists | None, options: SolverOptions
 ) -> ProjectedSide:
     """Project the samples and build their graph.
 
@@ -63,12 +63,12 @@ def project_side(
     side : Side
     projection : array of shape (batch, d, r)
         P in the basis of the side.
-    before : Followed or None
+    before : TrackedLists or None
         Neighbour lists of the last iteration; None in the first.
     options : SolverOptions
     """
     if before is not None:
-        rotation = rotation_towards(side.outside(projection), before.turned)
+        rotation = rotation_towards(side.outside(projection), before.projection)
         projection = projection @ rotation
     features, outside = project(side.rows, projection), side.outside(projection)
     graph, lists = update_graph(
@@ -78,8 +78,8 @@ def project_side(
         None if before is None else before.lists,
         SEARCHES[options.neighbors],
     )
-    followed = None if lists is None else Followed(outside, lists)
-    return ProjectedSide(outside, features, graph, followed)
+    tracked = None if lists is None else TrackedLists(outside, lists)
+    return ProjectedSide(outside, features, graph, tracked)
 
 
 def rotation_towards(projection: Array, target: Array) -> Array:

@@ -11,13 +11,13 @@ from twofold.core.missing.filling import Data
 from twofold.core.objective import RESIDUALS, projected_trace
 from twofold.core.projected import project_side
 from twofold.core.state import (
-    NOTHING_FOLLOWED,
+    NOTHING_TRACKED,
     Factors,
-    FollowedPair,
     SideState,
     Solution,
     SolverOptions,
     State,
+    TrackedPair,
 )
 from twofold.core.terms import TERMS, Weights
 from twofold.core.updates import (
@@ -99,12 +99,12 @@ def solve(
 
 
 def optimal_factors(
-    data: Data, coefficients: Array, followed: FollowedPair = NOTHING_FOLLOWED
+    data: Data, coefficients: Array, tracked: TrackedPair = NOTHING_TRACKED
 ) -> Factors:
     """Return V with U at its optimum, Eq. (update_u), and the residual Grams."""
     centroids = update_centroids(data.samples, coefficients)
     residuals = both_residuals(data.sides, coefficients, centroids)
-    return Factors(coefficients, centroids, residuals, followed)
+    return Factors(coefficients, centroids, residuals, tracked)
 
 
 def iterate(
@@ -115,11 +115,11 @@ def iterate(
     Missing entries are filled before the step of U: ``residual_gram`` needs U to be at
     its optimum for the samples that are returned.
     """
-    learned, products, followed = [], [], []
+    learned, products, tracked = [], [], []
     for side, residual, before, centroids, r in zip(
         data.sides,
         factors.residuals,
-        factors.followed,
+        factors.tracked,
         both_ways(factors.centroids),
         options.n_directions,
         strict=True,
@@ -129,7 +129,7 @@ def iterate(
         # Line 5
         projected = project_side(side, projection, before, options)
         learned.append(SideState(side.outside(projection), projected.graph))
-        followed.append(projected.followed)
+        tracked.append(projected.tracked)
         centroid_features = project(centroids, projected.projection)
         products.append(
             side_products(projected.features, centroid_features, projected.graph)
@@ -142,7 +142,7 @@ def iterate(
         (left.projection, right.projection),
         weights["energy_weight"],
     )
-    after = optimal_factors(data, coefficients, (followed[0], followed[1]))
+    after = optimal_factors(data, coefficients, (tracked[0], tracked[1]))
     return State(**vars(after), left=left, right=right), data
 
 
@@ -171,7 +171,7 @@ def _solution(
     """Return the solution of the i-th running entry, with its terms (n_iter, terms)."""
     one = np.array([i])
     return Solution(
-        take_batch(replace(state, followed=NOTHING_FOLLOWED), one),
+        take_batch(replace(state, tracked=NOTHING_TRACKED), one),
         dict(zip(RECORDED, record.T, strict=True)),
         bool(converged),
         None if data.missing is None else data.take(one).samples[0, ...],

@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, map_arrays, moved
 from twofold.core.graphs.graph import Graph
-from twofold.core.neighbors.certified import Followed
+from twofold.core.neighbors.certified import TrackedLists
 
-FollowedPair = tuple[Followed | None, Followed | None]
+TrackedPair = tuple[TrackedLists | None, TrackedLists | None]
 
-NOTHING_FOLLOWED: FollowedPair = (None, None)
+NOTHING_TRACKED: TrackedPair = (None, None)
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ class Factors:
         U.
     residuals : (array, array)
         sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
-    followed : (Followed or None, Followed or None)
+    tracked : (TrackedLists or None, TrackedLists or None)
         Neighbour lists of the left and of the right side.
     """
 
     coefficients: Array
     centroids: Array
     residuals: tuple[Array, ...]
-    followed: FollowedPair
+    tracked: TrackedPair
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The factorisations that TS-NMF is compared with, as scikit-learn transformers.
+"""Factorisations that TS-NMF is compared with, as scikit-learn transformers.
 
-All take (n, h, w) stacks, colour (n, h, w, c), or flat (n, f) samples. PyTorch tensors
-are read too, and fitted on the CPU.
+Every transformer reads (n, h, w) stacks, colour stacks (n, h, w, c) and flat (n, f)
+samples. PyTorch tensors are copied to the CPU.
 """
 
 from twofold.decomposition.flatten import Flatten

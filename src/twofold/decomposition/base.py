@@ -1,4 +1,4 @@
-"""What the decompositions share: reading stacks or flat samples, and inverting."""
+"""Base class of the decompositions: reading samples and inverting the transform."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ from twofold.estimators.reading import combine, from_stack, read_samples
 
 
 class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer of (n, h, w[, c]) stacks or flat (n, f) samples to (n, k) codes.
+    """Base transformer from (n, h, w[, c]) stacks or flat (n, f) samples to codes.
 
-    A subclass has the parameter ``sample_shape``, and sets ``components_`` unless it
-    overrides ``inverse_transform`` and ``_n_features_out``.
+    Codes are of shape (n, k). A subclass must have the parameter ``sample_shape``, and
+    must set ``components_`` unless it overrides ``inverse_transform`` and
+    ``_n_features_out``.
     """
 
     sample_shape: tuple[int, ...] | None
@@ -26,7 +27,7 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     components_: np.ndarray
 
     def _read_stack(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Validated samples (n, c, h, w); tensors are brought to the CPU."""
+        """Validate X and return it as a NumPy array of shape (n, c, h, w)."""
         shape = self.sample_shape if reset else self.sample_shape_
         samples, _, shape = read_samples(self, X, shape, reset=reset)
         if reset:
@@ -34,24 +35,25 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return to_numpy(samples)
 
     def _read_flat(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Validated samples (n, f)."""
+        """Validate X and return it as a NumPy array of shape (n, f)."""
         return self._flat(self._read_stack(X, reset=reset))
 
     def _flat(self, stack: np.ndarray) -> np.ndarray:
-        """Samples (n, c, h, w) as rows (n, f), in the order that the user gave."""
+        """Flatten samples (n, c, h, w) to (n, f), entries in the order of X."""
         return from_stack(stack, self.sample_shape_).reshape(len(stack), -1)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """The samples that codes stand for.
+        """Reconstruct samples from codes.
 
         Parameters
         ----------
         X : array-like of shape (m, k)
-            Codes, as from ``transform``.
+            Codes, as returned by ``transform``.
 
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
+            Reconstructed samples.
         """
         check_is_fitted(self)
         return combine(X, self.components_, "n_components")

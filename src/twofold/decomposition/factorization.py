@@ -1,19 +1,19 @@
-"""What SemiNMF, GNMF and RMNMF share: scaled samples, starts and fitted factors."""
+"""Base classes of SemiNMF, GNMF and RMNMF: scaling, starts and fitted attributes."""
 
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.core.factorize import Factors, Steps, factorize
+from twofold.core.factorize import FactorizationResult, Steps, factorize
 from twofold.core.graphs import KINDS
 from twofold.core.graphs.construction import build_graph
 from twofold.core.graphs.graph import Graph
 from twofold.core.prediction import Predictor, TrainingSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, StrOptions
 from twofold.estimators.parameters import (
     check_counts,
     check_enough,
@@ -38,9 +38,10 @@ FACTOR_SCALES = ("sample", "global")
 
 
 class Factorization(CallbackSupportMixin, Decomposition):
-    """X = V U with V >= 0: the parameters, the start and the fitted attributes.
+    """Base class of factorisations X = V U with V >= 0.
 
-    A subclass fits scaled samples (n, f) and places new ones, ``_place``.
+    A subclass implements ``fit`` and ``_predict_coefficients``, both on flat and scaled
+    samples (n, f).
     """
 
     n_components: int
@@ -53,7 +54,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
 
     _parameter_constraints: dict[str, list[Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        # A sparse matrix is let through to an error that says so.
+        # A sparse matrix passes here; ``given_start`` rejects it with a clear error.
         "init": [StrOptions(set(SIMPLE_STARTS)), "array-like", "sparse matrix"],
         "scale": [StrOptions(set(FACTOR_SCALES))],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -63,17 +64,17 @@ class Factorization(CallbackSupportMixin, Decomposition):
         "verbose": ["verbose"],
     }
 
-    def _scaled(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Training samples (n, f) as they are fitted, and what they were divided by."""
+    def _scale_training(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return scaled training samples (n, f) and the divisor of each sample (n,)."""
         check_counts(self, ("n_components", "max_iter"))
         check_enough("n_components", self.n_components, len(flat))
         norms = sample_norms(flat)
-        self._typical = typical_norm(norms)
-        divisor = divisors(norms, self.scale, self._typical)
+        self._typical_norm = typical_norm(norms)
+        divisor = divisors(norms, self.scale, self._typical_norm)
         return scaled(flat, divisor), divisor
 
-    def _start(self, samples: np.ndarray) -> np.ndarray:
-        """V^0 (n, k), positive."""
+    def _initial_coefficients(self, samples: np.ndarray) -> np.ndarray:
+        """Return the start V^0 of shape (n, k), positive."""
         shape = len(samples), self.n_components
         if isinstance(self.init, str):
             [seed] = draw_seeds(self.random_state, 1)
@@ -89,10 +90,10 @@ class Factorization(CallbackSupportMixin, Decomposition):
         start: tuple[np.ndarray, np.ndarray],
         steps: Steps,
         **options: Any,
-    ) -> Factors:
-        """Alternating steps from V^0 and U^0, with progress and a warning."""
+    ) -> FactorizationResult:
+        """Run ``factorize`` from V^0 and U^0; warn if it does not converge."""
         with FitProgress(self, X) as progress:
-            found = factorize(
+            result = factorize(
                 samples,
                 start,
                 steps,
@@ -101,12 +102,12 @@ class Factorization(CallbackSupportMixin, Decomposition):
                 progress=progress,
                 **options,
             )
-        if not found.converged:
+        if not result.converged:
             reason = f"the objective fell by less than tol={self.tol} of the energy"
-            warn_unfinished(self, len(found.history), reason)
-        return found
+            warn_unfinished(self, len(result.history), reason)
+        return result
 
-    def _keep(
+    def _set_fitted_attributes(
         self,
         samples: np.ndarray,
         divisor: np.ndarray,
@@ -114,22 +115,23 @@ class Factorization(CallbackSupportMixin, Decomposition):
         history: np.ndarray,
         missing: np.ndarray | None = None,
     ) -> None:
-        """Set the fitted attributes from V and U of the scaled samples."""
+        """Set the fitted attributes from V (n, k) and U (k, f) of scaled samples."""
         coefficients, centroids = factors
         self._centroids = centroids
         self.coefficients_ = coefficients
         images = centroids.reshape(-1, *self.sample_shape_)
-        self.components_ = centroids.dtype.type(self._typical) * images
+        self.components_ = centroids.dtype.type(self._typical_norm) * images
         errors = reconstruction_errors(samples, coefficients, centroids, missing)
         self.reconstruction_error_ = errors * divisor
         self.objective_history_ = history
         self.n_iter_ = len(history)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coefficients of samples against the fitted components.
+        """Return the coefficients of samples for the fitted components.
 
-        See the class for what they solve. ``fit_transform`` is ``fit`` and then
-        ``transform``; the coefficients of the fit itself are ``coefficients_``.
+        The class describes the problem that they solve. ``fit_transform`` is ``fit``
+        followed by ``transform``; the coefficients of the fit itself are
+        ``coefficients_``.
 
         Parameters
         ----------
@@ -139,40 +141,42 @@ class Factorization(CallbackSupportMixin, Decomposition):
         Returns
         -------
         coefficients : ndarray of shape (m, n_components)
-            On the scale of ``coefficients_``.
+            Coefficients on the scale of ``coefficients_``.
         """
         check_is_fitted(self)
-        return self._place(self._new_scaled(self._read_flat(X, reset=False)))
+        samples = self._scale_new(self._read_flat(X, reset=False))
+        return self._predict_coefficients(samples)
 
-    def _new_scaled(self, flat: np.ndarray) -> np.ndarray:
-        """New samples (m, f), scaled as in the fit."""
+    def _scale_new(self, flat: np.ndarray) -> np.ndarray:
+        """Scale new samples (m, f) as the training samples were scaled."""
         dtype = self._centroids.dtype
-        divisor = new_divisors(flat, self.scale, self._typical, dtype)
+        divisor = new_divisors(flat, self.scale, self._typical_norm, dtype)
         return scaled(flat, divisor).astype(dtype, copy=False)
 
-    def _place(self, samples: np.ndarray) -> np.ndarray:
-        """Coefficients (m, k) of new samples (m, f), scaled as in the fit."""
+    def _predict_coefficients(self, samples: np.ndarray) -> np.ndarray:
+        """Return the coefficients (m, k) of new, scaled samples (m, f)."""
         raise NotImplementedError
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """The samples that coefficients stand for.
+        """Reconstruct samples from coefficients.
 
         Parameters
         ----------
         X : array-like of shape (m, n_components)
-            Coefficients, as from ``transform``.
+            Coefficients, as returned by ``transform``.
 
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
-            With ``scale="sample"`` they have the typical norm of the training
-            samples, since their own is not part of the coefficients.
+            Reconstructed samples. With ``scale="sample"`` they are on the scale of the
+            root mean square norm of the training samples, because the norm of a sample
+            is not part of its coefficients.
         """
         return super().inverse_transform(X)
 
 
 class GraphFactorization(Factorization):
-    """A factorisation with a graph of nearest neighbours of the samples."""
+    """Base class of factorisations with a neighbour graph of the samples."""
 
     graph_weight: float
     n_neighbors: int
@@ -186,18 +190,18 @@ class GraphFactorization(Factorization):
     }
 
     def _build_graph(self, samples: np.ndarray) -> Graph:
-        """The graph of scaled training samples (n, f)."""
+        """Return the graph of scaled training samples (n, f)."""
         check_counts(self, ("n_neighbors",))
         check_weight("graph_weight", self.graph_weight, samples)
         return build_graph(samples[None], self.n_neighbors, self.graph)
 
-    def _keep_fitted(
+    def _set_fitted_model(
         self,
         samples: np.ndarray,
         factors: tuple[np.ndarray, np.ndarray],
         graph: Graph,
     ) -> None:
-        """What ``_place`` compares new samples with."""
+        """Store what ``_predict_coefficients`` needs for new samples."""
         coefficients, centroids = factors
         self._fitted = Predictor(
             (TrainingSide(samples, centroids, graph.bandwidth[0]),),

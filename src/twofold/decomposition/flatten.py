@@ -1,28 +1,31 @@
-"""Flatten: the first step of a pipeline from stacks to estimators of flat samples."""
+"""Flatten: a pipeline step that turns stacks into rows."""
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, _fit_context
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.reading import read_codes
 
 
 class Flatten(OneToOneFeatureMixin, Decomposition):
-    """Samples as rows, for estimators that know nothing of matrices.
+    """Flatten samples to rows, for estimators of two-dimensional input.
 
     Parameters
     ----------
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X, which
-        ``inverse_transform`` gives them back. None takes the shape as it is.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X, which
+        ``inverse_transform`` restores. If None, the shape is that of the samples in X.
 
     Attributes
     ----------
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     Examples
     --------
@@ -42,22 +45,24 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> "Flatten":
-        """Remember the shape of the samples.
+        """Store the shape of the samples.
 
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples.
         y : ignored
 
         Returns
         -------
         self : Flatten
+            Fitted estimator.
         """
         self._read_flat(X, reset=True)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The samples as rows.
+        """Flatten the samples to rows.
 
         Parameters
         ----------
@@ -67,20 +72,23 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
         Returns
         -------
         rows : ndarray of shape (m, f)
+            Flat samples.
         """
         check_is_fitted(self)
         return self._read_flat(X, reset=False)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows as samples again.
+        """Reshape rows to samples.
 
         Parameters
         ----------
         X : array-like of shape (m, f)
+            Flat samples.
 
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
+            Samples of the fitted shape.
         """
         check_is_fitted(self)
         rows = read_codes(X, self.n_features_in_, "n_features")

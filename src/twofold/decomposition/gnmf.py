@@ -4,83 +4,88 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 
 from twofold.core.arrays import Array
 from twofold.core.factorize import GNMF as GNMF_STEPS
 from twofold.core.start import FLOOR
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition.factorization import GraphFactorization
-from twofold.decomposition.incomplete import IncompleteFactorization
+from twofold.decomposition.missing import MissingAwareFactorization
+from twofold.estimators._sklearn import _fit_context
 
 
-class GNMF(IncompleteFactorization, GraphFactorization):
+class GNMF(MissingAwareFactorization, GraphFactorization):
     """Graph-regularised nonnegative matrix factorisation.
 
     Eq. (gnmf): minimise ||X - V U||^2 + graph_weight Tr(V' L V) over V >= 0 and
-    U >= 0, L being the Laplacian of the graph of nearest neighbours of the samples,
-    by the multiplicative steps of Eq. (gnmf_v) and Eq. (gnmf_u), neither of which ever
-    raises it. With ``graph_weight=0`` it is NMF by multiplicative updates. A new
-    sample x gets the v >= 0 of the least ||x - v U||^2 + graph_weight
-    sum_l w_l ||v - v_l||^2 over its nearest training samples l, which is what the
-    objective asks of its row.
+    U >= 0, where L is the Laplacian of the neighbour graph of the samples. V and U take
+    the multiplicative steps of Eq. (gnmf_v) and Eq. (gnmf_u), neither of which raises
+    the objective. With ``graph_weight=0`` this is NMF by multiplicative updates. A new
+    sample x gets the v >= 0 that minimises ||x - v U||^2 + graph_weight
+    sum_l w_l ||v - v_l||^2, where l runs over its neighbours among the training
+    samples: the objective in the row of x.
 
-    Entries of X may be missing: they are unknowns of the same objective. After the step
-    of V every iteration sets them to what V U is there, which makes their squares in
-    ||X - V U||^2 zero. So none of its three steps ever raises the objective. The graph
-    is that of the samples as they start.
+    X may have missing entries. They are unknowns of the same objective: after the step
+    of V, every iteration sets them to the entries of V U, so that they add nothing to
+    ||X - V U||^2. None of the three steps raises the objective. The graph
+    is built once, from the samples with the start values of the missing entries.
 
     Parameters
     ----------
     n_components : int, default=8
-        k.
+        Number of components, k.
     graph_weight : float, default=0.1
-        lambda, how strongly neighbours are drawn to like coefficients.
+        Weight lambda of the graph term, which draws the coefficients of neighbours
+        together.
     n_neighbors : int, default=5
-        Neighbours that each sample lists in the graph; at most all others.
-    graph : {"binary", "heat", "cosine"}, default="binary"
-        Weights of the edges: 1; exp(-distance^2 / mean squared edge length); or the
-        cosine between the samples, which then also decides who is near.
+        Number of neighbours that each sample lists in the graph, at most n - 1.
+    graph : str, default="binary"
+        Kind of the graph: any of the kinds of graph that ``TSNMF`` has, but for
+        "auto".
     init : {"k-means", "random"} or array-like, default="k-means"
-        The start of V: K-means indicators plus 0.2, uniform random numbers, or
+        Start of V: K-means indicators plus 0.2, uniform random numbers, or the given
         nonnegative coefficients of shape (n, n_components). U starts from the least
-        squares solution, lifted to at least a fifth of the mean entry.
+        squares solution, with entries raised to at least 0.2 times the mean entry of X.
     scale : {"global", "sample"}, default="global"
-        What the samples are divided by before the fit: all by their root mean square
-        norm, or each by its own norm. The weight refers to samples so scaled.
+        How samples are scaled before the fit: "global" divides all samples by their
+        root mean square norm, "sample" divides each sample by its own norm.
+        ``graph_weight`` refers to the scaled samples.
     max_iter : int, default=1000
-        The most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-5
-        The fit ends when an iteration lowers the objective by no more than ``tol``
-        times the energy of the samples, ||X||^2 with missing entries as they start.
+        The fit stops when an iteration lowers the objective by at most ``tol`` times
+        ||X||^2, in which missing entries have their start values.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
     missing_values : float or None, default=None
-        What stands for a missing entry in X: usually ``np.nan``, or any other number.
-        With None no entry may be missing but those of a ``mask``. Missing entries start
-        from a low-rank completion of the samples, at least 0; those of a new sample
-        from the completion of the fit.
+        Value that marks a missing entry of X, usually ``np.nan``. If None, only a
+        ``mask`` or a masked array marks missing entries. Missing entries start
+        from a low-rank completion that is learned in the fit, clipped at 0;
+        ``transform`` uses the same completion for new samples.
     random_state : int, RandomState instance or None, default=None
-        Seeds the start. None draws a fresh seed each time.
+        Seed of the start. None draws a new seed in every fit.
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, h, w[, c]) or (n_components, f)
-        U, nonnegative, each of the root mean square norm of the samples.
+        Components U, nonnegative. The norm of each is the root mean square norm of the
+        samples.
     coefficients_ : ndarray of shape (n, n_components)
-        V, nonnegative.
+        Coefficients V, nonnegative.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective of the scaled samples after each iteration, at V and U before
-        they are scaled to components of one length, missing entries being as it set
-        them. It never rises but for rounding.
+        Objective of the scaled samples after each iteration, with the missing entries
+        of that iteration, and before components are scaled to equal norms. Up to
+        rounding it never rises.
     reconstruction_error_ : ndarray of shape (n,)
-        The norm of each sample less its reconstruction, over the entries that are not
-        missing.
+        Norm of the residual of each sample, over the entries that are not missing.
     n_iter_ : int
+        Number of iterations.
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     References
     ----------
@@ -98,7 +103,7 @@ class GNMF(IncompleteFactorization, GraphFactorization):
 
     _parameter_constraints: dict[str, list[Any]] = {
         **GraphFactorization._parameter_constraints,
-        **IncompleteFactorization._parameter_constraints,
+        **MissingAwareFactorization._parameter_constraints,
     }
 
     def __init__(
@@ -137,39 +142,39 @@ class GNMF(IncompleteFactorization, GraphFactorization):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Nonnegative. What a masked array masks is missing.
+            Nonnegative samples. The masked entries of a masked array are missing.
         y : ignored
         mask : array-like of bool, of the shape of X or of one channel of it, or None
-            True for entries of X that are missing, besides ``missing_values``.
+            Mask of entries that are missing besides ``missing_values``.
 
         Returns
         -------
         self : GNMF
+            Fitted estimator.
         """
-        samples, divisor, missing = self._read_to_fit(X, mask)
-        start = self._start(samples)
-        first = np.maximum(
-            update_centroids(samples, start[None])[0], FLOOR * samples.mean()
-        )
+        samples, divisor, missing = self._read_training(X, mask)
+        start = self._initial_coefficients(samples)
+        least_squares = update_centroids(samples, start[None])[0]
+        # A multiplicative step never moves an entry away from zero.
+        centroids = np.maximum(least_squares, FLOOR * samples.mean())
         graph = self._build_graph(samples)
-        found = self._factorize(
+        result = self._factorize(
             X,
             samples,
-            (start, first),
+            (start, centroids),
             GNMF_STEPS,
             missing=missing,
             graph=graph,
             graph_weight=self.graph_weight,
         )
-        turned, lengths = unit_columns(found.centroids.T)
-        factors = found.coefficients * lengths, turned.T
-        self._lengths = lengths
-        self._keep_fitted(samples, (found.coefficients, found.centroids), graph)
-        self._keep(samples, divisor, factors, found.history, missing)
+        self._set_fitted_model(samples, (result.coefficients, result.centroids), graph)
+        unit, self._lengths = unit_columns(result.centroids.T)
+        factors = result.coefficients * self._lengths, unit.T
+        self._set_fitted_attributes(samples, divisor, factors, result.history, missing)
         return self
 
     def _completed(self, samples: Array, missing: Array | None) -> np.ndarray:
-        lowest = float(samples.min())  # what is missing is zero
+        lowest = float(samples.min())  # missing entries are zero here
         if lowest < 0:
             raise ValueError(
                 "X must be nonnegative. Negative values in data passed to GNMF, down "
@@ -177,7 +182,7 @@ class GNMF(IncompleteFactorization, GraphFactorization):
             )
         return np.maximum(super()._completed(samples, missing), 0)
 
-    def _place(self, samples: np.ndarray) -> np.ndarray:
+    def _predict_coefficients(self, samples: np.ndarray) -> np.ndarray:
         edges = self._fitted.edges((samples,))
         return self._fitted.predict((samples,), edges) * self._lengths
 

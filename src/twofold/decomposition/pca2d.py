@@ -4,13 +4,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.grams import both_ways
 from twofold.core.pca2d import principal_directions
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.parameters import read_directions
 from twofold.estimators.reading import are_vectors, from_stack, read_codes
 from twofold.estimators.scaling import (
@@ -25,45 +24,47 @@ SIDES = ("right", "left", "both")
 class PCA2D(Decomposition):
     """Two-dimensional principal component analysis (2DPCA).
 
-    Eq. (2dpca): the r orthonormal directions P of the largest Tr(P' G P), where
+    Eq. (2dpca): P has r orthonormal columns that maximise Tr(P' G P), where
     G = 1/n sum_i (X_i - M)'(X_i - M) is the covariance of the columns about the mean
-    sample M: the eigenvectors of its r largest eigenvalues. A sample is represented
-    by (X_i - M) P, a matrix of r columns. ``side="left"`` does the same for the rows,
-    Q'(X_i - M), and ``"both"`` takes both projections, Q'(X_i - M) P. Of vectors it
-    is PCA, whatever the side.
+    sample M. The columns of P are the eigenvectors of the r largest eigenvalues of G.
+    The code of a sample is (X_i - M) P, a matrix of r columns. ``side="left"`` projects
+    the rows instead, Q'(X_i - M), and ``side="both"`` uses both projections,
+    Q'(X_i - M) P. For vectors it is PCA, whatever the side.
 
     Parameters
     ----------
     n_directions : int or (int, int), default=5
-        r, one number for both sides, or the left (rows) and the right (columns) one.
-        A flat vector has a left side only.
-        Each is capped at the size of its side, and at the rows, or columns, that all
-        samples have together.
+        Number of directions r: one number for both sides, or a pair for the left side
+        (rows) and the right side (columns). A flat vector has a left side only. Each
+        number is capped at the size of its side, and at the total number of columns
+        (left) or rows (right) of all samples.
     side : {"right", "left", "both"}, default="right"
-        Which side is projected.
+        Side that is projected.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. None takes
-        every row as a vector.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. If None,
+        every row is a vector.
 
     Attributes
     ----------
     mean_ : ndarray of shape (h, w[, c]) or (f,)
-        M.
+        Mean sample M.
     right_projection_ : ndarray of shape (w, r)
-        P; the identity where only the left side is projected.
+        Projection P; the identity if only the left side is projected.
     left_projection_ : ndarray of shape (h, r)
-        Q; the identity where only the right side is projected.
+        Projection Q; the identity if only the right side is projected.
     right_variance_, left_variance_ : ndarray of shape (w,) and (h,)
-        All eigenvalues of the covariance of each side, falling.
+        All eigenvalues of the covariance of each side, in descending order.
     explained_variance_ratio_ : float
-        The part of the variance of the training samples that is kept.
+        Fraction of the variance of the training samples that the codes retain.
     objective_history_ : ndarray of shape (1,)
-        The squared error of the reconstructed training samples, added up. There is
-        one entry because the solution is closed.
+        Sum of the squared reconstruction errors of the training samples. It has a
+        single entry because the solution has a closed form.
     n_iter_ : int
-        1.
+        Number of iterations, always 1.
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     References
     ----------
@@ -103,18 +104,21 @@ class PCA2D(Decomposition):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples.
         y : ignored
 
         Returns
         -------
         self : PCA2D
+            Fitted estimator.
         """
         samples = self._read_stack(X, reset=True)
         side = "both" if are_vectors(samples) else self.side
-        self._typical = typical_norm(sample_norms(samples))
+        self._typical_norm = typical_norm(sample_norms(samples))
         self._mean = samples.mean(axis=0)
         centred = samples - self._mean
-        unit = float(np.abs(centred).max()) or 1.0  # whose squares are in range
+        # Divide by the largest entry, so that squares neither overflow nor underflow.
+        unit = float(np.abs(centred).max()) or 1.0
         centred /= unit
         projections, variances = [], []
         for name, view, r in zip(
@@ -140,7 +144,7 @@ class PCA2D(Decomposition):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """The projected samples, flattened.
+        """Return the projected samples, flattened.
 
         Parameters
         ----------
@@ -150,11 +154,12 @@ class PCA2D(Decomposition):
         Returns
         -------
         codes : ndarray of shape (m, k)
-            k is h r, r w or r r, times the channels.
+            Codes; k is h r, r w or r r, times the number of channels.
         """
         check_is_fitted(self)
         samples = self._read_stack(X, reset=False)
-        new_divisors(samples, "global", self._typical, self._mean.dtype)  # refuses
+        # Called for its check: it rejects samples that would overflow in this dtype.
+        new_divisors(samples, "global", self._typical_norm, self._mean.dtype)
         centred = (samples - self._mean).astype(self._mean.dtype, copy=False)
         return self._project(centred).reshape(len(samples), -1)
 
@@ -162,16 +167,17 @@ class PCA2D(Decomposition):
         return self.left_projection_.T @ centred @ self.right_projection_
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """The samples that codes stand for, M + Q Y P'.
+        """Reconstruct samples from codes Y, as M + Q Y P'.
 
         Parameters
         ----------
         X : array-like of shape (m, k)
-            Codes, as from ``transform``.
+            Codes, as returned by ``transform``.
 
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
+            Reconstructed samples.
         """
         check_is_fitted(self)
         Q, P = self.left_projection_, self.right_projection_

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 
-from twofold.core.rmnmf import place_rows, robust_factors
+from twofold.core.rmnmf import predict_single_coefficients, robust_factors
 from twofold.decomposition.factorization import GraphFactorization
+from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.progress import FitProgress, warn_unfinished
 
 
@@ -15,65 +15,74 @@ class RMNMF(GraphFactorization):
     """Robust manifold nonnegative matrix factorisation.
 
     Eq. (rmnmf): minimise ||X - V U||_{2,1} + graph_weight Tr(V' L V) over V >= 0 with
-    V'V = I, the components U being of any sign. The norm adds up the lengths of the
-    residuals, not their squares, so that outliers weigh less; L is the Laplacian of
-    the graph of nearest neighbours of the samples. Solved by the augmented Lagrangian
-    method from a penalty of 1e-5 that grows by a factor of 1.1; ``twofold.core.rmnmf``
-    derives it. So small a first penalty amplifies rounding, so that the unit of X, its
-    order or the number of threads may change the clusters.
+    V'V = I, and components U of any sign. The norm is the sum of the norms of the
+    residuals, not of their squares, so that outliers weigh less. L is the Laplacian of
+    the neighbour graph of the samples. The solver is the augmented Lagrangian method
+    with a first penalty of 1e-5 that grows by a factor of 1.1; ``twofold.core.rmnmf``
+    derives its steps. Because the first penalty is so small, rounding errors are
+    amplified: the unit of X, its order or the number of threads may change the
+    clusters.
 
-    V'V = I binds all samples together, so that theory gives no problem for new ones
-    alone. But a V that meets both constraints has one coefficient in each row: a new
-    sample gets the one that lowers the objective of its row most, with its nearest
-    training samples in the graph term, Eq. (rmnmf_new).
+    The constraint V'V = I couples all samples, so that the objective has no separate
+    problem for new samples. But if V satisfies both constraints, each row has a single
+    nonzero coefficient. A new sample therefore gets the single coefficient that
+    minimises the objective of its row, with its neighbours among the training samples
+    in the graph term, Eq. (rmnmf_new).
 
     Parameters
     ----------
     n_components : int, default=8
-        k.
+        Number of components, k.
     graph_weight : float, default=1e-3
-        lambda, how strongly neighbours are drawn to like coefficients.
+        Weight lambda of the graph term, which draws the coefficients of neighbours
+        together.
     n_neighbors : int, default=5
-        Neighbours that each sample lists in the graph; at most all others.
-    graph : {"binary", "heat", "cosine"}, default="binary"
-        Weights of the edges, as for ``GNMF``.
+        Number of neighbours that each sample lists in the graph, at most n - 1.
+    graph : str, default="binary"
+        Kind of the graph: any of the kinds of graph that ``TSNMF`` has, but for
+        "auto".
     init : {"k-means", "random"} or array-like, default="k-means"
-        The start of V: K-means indicators plus 0.2, uniform random numbers, or
-        nonnegative coefficients of shape (n, n_components). The nearest matrix with
-        orthonormal columns is taken for it.
+        Start of V: K-means indicators plus 0.2, uniform random numbers, or the given
+        nonnegative coefficients of shape (n, n_components). It is replaced by the
+        nearest matrix with orthonormal columns.
     scale : {"global", "sample"}, default="global"
-        What the samples are divided by before the fit: all by their root mean square
-        norm, or each by its own norm. Weight and penalty refer to samples so scaled.
+        How samples are scaled before the fit: "global" divides all samples by their
+        root mean square norm, "sample" divides each sample by its own norm.
+        ``graph_weight`` and the penalty refer to the scaled samples.
     max_iter : int, default=500
-        The most iterations.
+        Maximum number of iterations.
     tol : float, default=0.03
-        The fit ends when no entry of the orthonormal and the nonnegative copy of V
-        differs by more than ``tol`` times the size of a typical entry, and what the
-        split of X leaves open is at most this part of it.
+        The fit stops when two conditions hold: the entries of the orthonormal and the
+        nonnegative copy of V differ by at most ``tol`` times the size of a typical
+        nonzero entry, and the residual of X = V U + E is at most ``tol`` times X, both
+        in the norm ||.||_{2,1}.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
     random_state : int, RandomState instance or None, default=None
-        Seeds the start. None draws a fresh seed each time.
+        Seed of the start. None draws a new seed in every fit.
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, h, w[, c]) or (n_components, f)
-        U, in the unit of the pixels.
+        Components U, in the unit of X.
     coefficients_ : ndarray of shape (n, n_components)
-        V, nonnegative with orthonormal columns, both to rounding. Columns can be both
-        only if no two share a row: every sample has one coefficient other than zero.
+        Coefficients V, nonnegative and with orthonormal columns, both up to rounding.
+        Every sample has exactly one nonzero coefficient.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective of the scaled samples after each iteration, at the orthonormal
-        copy of V, whose entries may be negative. It need not fall.
+        Objective of the scaled samples after each iteration, at the orthonormal copy of
+        V, whose entries may be negative. It need not fall.
     objective_ : float
-        The objective of the scaled samples at ``coefficients_`` and ``components_``.
+        Objective of the scaled samples at ``coefficients_`` and ``components_``.
     reconstruction_error_ : ndarray of shape (n,)
-        The norm of each sample less its reconstruction.
+        Norm of the residual of each sample.
     n_iter_ : int
+        Number of iterations.
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     References
     ----------
@@ -123,17 +132,19 @@ class RMNMF(GraphFactorization):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples.
         y : ignored
 
         Returns
         -------
         self : RMNMF
+            Fitted estimator.
         """
-        samples, divisor = self._scaled(self._read_flat(X, reset=True))
-        start = self._start(samples)
+        samples, divisor = self._scale_training(self._read_flat(X, reset=True))
+        start = self._initial_coefficients(samples)
         graph = self._build_graph(samples)
         with FitProgress(self, X) as progress:
-            found = robust_factors(
+            result = robust_factors(
                 samples,
                 start,
                 graph,
@@ -142,14 +153,14 @@ class RMNMF(GraphFactorization):
                 max_iter=self.max_iter,
                 progress=progress,
             )
-        if not found.converged:
-            reason = f"both copies of V agreed to tol={self.tol}, at {found.gap:.1e}"
-            warn_unfinished(self, len(found.history), reason)
-        factors = found.coefficients, found.centroids
-        self.objective_ = found.objective
-        self._keep_fitted(samples, factors, graph)
-        self._keep(samples, divisor, factors, found.history)
+        if not result.converged:
+            reason = f"both copies of V agreed to tol={self.tol}, at {result.gap:.1e}"
+            warn_unfinished(self, len(result.history), reason)
+        factors = result.coefficients, result.centroids
+        self.objective_ = result.objective
+        self._set_fitted_model(samples, factors, graph)
+        self._set_fitted_attributes(samples, divisor, factors, result.history)
         return self
 
-    def _place(self, samples: np.ndarray) -> np.ndarray:
-        return place_rows(samples, self._fitted)
+    def _predict_coefficients(self, samples: np.ndarray) -> np.ndarray:
+        return predict_single_coefficients(samples, self._fitted)

@@ -1,17 +1,16 @@
-"""RobustPCA: a low-rank and a sparse part, by the inexact ALM."""
+"""RobustPCA: a low-rank and a sparse part, by the inexact augmented Lagrangian."""
 
 import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.robust_pca import split, split_rows
 from twofold.core.updates import canonical_signs
 from twofold.decomposition.base import Decomposition
+from twofold.estimators._sklearn import Interval, _fit_context
 from twofold.estimators.parameters import check_counts
 from twofold.estimators.progress import (
     CallbackSupportMixin,
@@ -20,54 +19,58 @@ from twofold.estimators.progress import (
 )
 from twofold.estimators.scaling import sample_norms
 
-_GIANT = 1e4
-"""How many times the median an entry may be before the tolerance means little."""
+_OUTLYING = 1e4
+"""Largest ratio of an entry to the median entry for which ``fit`` does not warn."""
 
 
 class RobustPCA(CallbackSupportMixin, Decomposition):
     """Robust principal component analysis, also called principal component pursuit.
 
-    Splits the flattened samples X into A + E, with A of low rank and E sparse:
-    Eq. (rpca), minimise ||A||_* + weight ||E||_1 subject to X = A + E. Solved by the
-    inexact augmented Lagrangian method, in double precision whatever X is in; see
-    ``twofold.core.robust_pca``. The samples are not centred.
+    Split the flattened samples X into A + E, with A of low rank and E sparse:
+    Eq. (rpca), minimise ||A||_* + lambda ||E||_1 subject to X = A + E. The solver is
+    the inexact augmented Lagrangian method, in double precision for every dtype of X;
+    see ``twofold.core.robust_pca``. The samples are not centred.
 
     Parameters
     ----------
     sparsity_weight : float or None, default=None
-        lambda. None is the theoretical weight, 1 / sqrt(max(n, f)).
+        Weight lambda of the sparse part. None is the theoretical weight,
+        1 / sqrt(max(n, f)).
     tol : float, default=1e-7
-        The fit ends when ||X - A - E|| is at most ``tol`` times ||X||. An entry that
-        dwarfs all others dwarfs what is asked of them as well.
+        The fit stops when ||X - A - E|| is at most ``tol`` times ||X||. If a few
+        entries are far larger than all others, this is loose for the others.
     max_iter : int, default=1000
-        The most iterations; about 40 are made at the default ``tol``.
+        Maximum number of iterations. The default ``tol`` takes about 40.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
     Attributes
     ----------
     low_rank_ : ndarray of shape (n, h, w[, c]) or (n, f)
-        A.
+        Low-rank part A of the training samples.
     sparse_ : ndarray of shape (n, h, w[, c]) or (n, f)
-        E.
+        Sparse part E of the training samples.
     components_ : ndarray of shape (rank, h, w[, c]) or (rank, f)
-        Orthonormal samples that span A.
+        Orthonormal basis of the rows of A.
     coefficients_ : ndarray of shape (n, rank)
-        The coordinates of the rows of A in them.
+        Coordinates of the rows of A in ``components_``.
     singular_values_ : ndarray of shape (rank,)
-        Of A, falling.
+        Singular values of A, in descending order.
     n_components_ : int
-        The rank of A.
+        Rank of A.
     sparsity_weight_ : float
-        lambda as it was used.
+        Weight lambda that was used.
     objective_history_ : ndarray of shape (n_iter_,)
-        ||A||_* + lambda ||E||_1 after each iteration, of X divided by its largest
-        entry. It need not fall: A + E comes to equal X in the end only.
+        ||A||_* + lambda ||E||_1 after each iteration, for X divided by its largest
+        entry. It need not fall, because A + E equals X only in the limit.
     n_iter_ : int
+        Number of iterations.
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     References
     ----------
@@ -117,52 +120,54 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
+            Samples.
         y : ignored
 
         Returns
         -------
         self : RobustPCA
+            Fitted estimator.
         """
         check_counts(self, ("max_iter",))
         flat = self._read_flat(X, reset=True)
-        sample_norms(flat)  # refuses what would overflow
-        self._warn_of_giants(flat)
+        sample_norms(flat)  # called for its check: it rejects norms that overflow
+        self._warn_of_outlying_entries(flat)
         weight = self.sparsity_weight
         if weight is None:
             weight = 1 / np.sqrt(max(flat.shape))
-        # Whatever the unit of X, squares are finite.
+        # Divide by the largest entry, so that squares are finite in any unit of X.
         self._unit = unit = float(np.abs(flat).max()) or 1.0
         with FitProgress(self, X) as progress:
-            found = split(
+            result = split(
                 np.asarray(flat, dtype=np.float64) / unit,
                 weight,
                 tol=self.tol,
                 max_iter=self.max_iter,
                 progress=progress,
             )
-        if not found.converged:
-            reason = f"the residual {found.residual:.1e} fell to tol={self.tol}"
-            warn_unfinished(self, len(found.history), reason)
-        components = canonical_signs(found.right.T).T
-        signs = np.sign(np.sum(components * found.right, axis=1))
-        codes = found.left * (unit * found.values * signs)
+        if not result.converged:
+            reason = f"the residual {result.residual:.1e} fell to tol={self.tol}"
+            warn_unfinished(self, len(result.history), reason)
+        components = canonical_signs(result.right.T).T
+        signs = np.sign(np.sum(components * result.right, axis=1))
+        codes = result.left * (unit * result.values * signs)
         self.coefficients_ = codes.astype(flat.dtype, copy=False)
-        parts = (codes @ components, unit * found.sparse, components)
+        parts = (codes @ components, unit * result.sparse, components)
         self.low_rank_, self.sparse_, self.components_ = (
             part.astype(flat.dtype, copy=False).reshape(-1, *self.sample_shape_)
             for part in parts
         )
-        self.singular_values_ = (unit * found.values).astype(flat.dtype, copy=False)
-        self.n_components_ = len(found.values)
+        self.singular_values_ = (unit * result.values).astype(flat.dtype, copy=False)
+        self.n_components_ = len(result.values)
         self.sparsity_weight_ = float(weight)
-        self.objective_history_ = found.history
-        self.n_iter_ = len(found.history)
+        self.objective_history_ = result.history
+        self.n_iter_ = len(result.history)
         return self
 
-    def _warn_of_giants(self, flat: np.ndarray) -> None:
-        """Say that ``tol`` asks little of most entries where a few dwarf them."""
+    def _warn_of_outlying_entries(self, flat: np.ndarray) -> None:
+        """Warn if ``tol`` is loose for most entries because a few are far larger."""
         sizes = np.abs(flat[flat != 0])
-        if sizes.size and sizes.max() > _GIANT * np.median(sizes):
+        if sizes.size and sizes.max() > _OUTLYING * np.median(sizes):
             warnings.warn(
                 f"X has entries up to {sizes.max():.1e} beside a median of "
                 f"{np.median(sizes):.1e}: tol={self.tol} is relative to all of X and "
@@ -172,13 +177,13 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
             )
 
     def transform(self, X: Any) -> np.ndarray:
-        """Coordinates of the low-rank parts of new samples in ``components_``.
+        """Return the coordinates of low-rank parts of samples in ``components_``.
 
-        Eq. (rpca_new): each sample is split against the fitted subspace by itself,
-        minimising sum_j c_j^2 / (2 s_j) + lambda ||x - sum_j c_j b_j||_1, with the
-        components b_j and singular values s_j of the fit. At the exact solution of
-        Eq. (rpca) a training sample gets its row of ``coefficients_`` again; the
-        inexact method ends near it, the nearer the more X is what it is meant for.
+        Eq. (rpca_new): each sample x is split separately. Its coordinates c minimise
+        sum_j c_j^2 / (2 s_j) + lambda ||x - sum_j c_j b_j||_1, with the components b_j
+        and singular values s_j of the fit. At the exact solution of Eq. (rpca) the
+        coordinates of a training sample are its row of ``coefficients_``. The inexact
+        method ends near that solution, and nearer the better the model suits X.
 
         Parameters
         ----------
@@ -188,12 +193,13 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         Returns
         -------
         codes : ndarray of shape (m, n_components_)
+            Coordinates.
         """
         check_is_fitted(self)
-        return self._split(self._read_flat(X, reset=False))
+        return self._coordinates(self._read_flat(X, reset=False))
 
-    def _split(self, flat: np.ndarray) -> np.ndarray:
-        """The coordinates of new samples (m, f)."""
+    def _coordinates(self, flat: np.ndarray) -> np.ndarray:
+        """Return the coordinates (m, rank) of new samples (m, f)."""
         unit = self._unit
         components = self.components_.reshape(self.n_components_, flat.shape[1])
         codes = split_rows(
@@ -205,19 +211,20 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         return (unit * codes).astype(self.components_.dtype, copy=False)
 
     def split(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The low-rank and the sparse part of new samples, which add up to them.
+        """Split samples into a low-rank and a sparse part.
 
         Parameters
         ----------
         X : array-like
-            As for ``transform``.
+            Samples of the shape that was fitted, or flat.
 
         Returns
         -------
         low_rank, sparse : ndarrays of shape (m, h, w[, c]) or (m, f)
+            Both parts, whose sum is X.
         """
         check_is_fitted(self)
         flat = self._read_flat(X, reset=False)
-        low_rank = self.inverse_transform(self._split(flat))
+        low_rank = self.inverse_transform(self._coordinates(flat))
         sparse = flat.reshape(low_rank.shape) - low_rank
         return low_rank, sparse.astype(low_rank.dtype, copy=False)

@@ -1,72 +1,74 @@
-"""SemiNMF: nonnegative coefficients over components of any sign."""
+"""SemiNMF: nonnegative coefficients and components of any sign."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 
 from twofold.core.factorize import SEMI_NMF
 from twofold.core.prediction import nonnegative_least_squares
 from twofold.core.updates import unit_columns, update_centroids
-from twofold.decomposition.incomplete import IncompleteFactorization
+from twofold.decomposition.missing import MissingAwareFactorization
+from twofold.estimators._sklearn import _fit_context
 
 
-class SemiNMF(IncompleteFactorization):
+class SemiNMF(MissingAwareFactorization):
     """Semi-nonnegative matrix factorisation.
 
-    Eq. (obj_seminmf): minimise ||X - V U||^2 over V >= 0, the components U being of
-    any sign. U solves its normal equations, Eq. (update_u), and V takes the
-    multiplicative step of Eq. (update_v) without graph and projections; neither ever
-    raises the objective. New samples get the nonnegative least squares coefficients
-    against the fitted components, which is what the objective asks of their rows.
+    Eq. (obj_seminmf): minimise ||X - V U||^2 over V >= 0 and components U of any sign.
+    U solves its normal equations, Eq. (update_u). V takes the multiplicative step of
+    Eq. (update_v) without graph and projections. Neither step raises the objective. New
+    samples get the nonnegative least squares coefficients for the fitted components,
+    the minimum of the objective in their rows of V.
 
-    Entries of X may be missing: they are unknowns of the same objective. After the step
-    of V every iteration sets them to what V U is there, which makes their squares in
-    ||X - V U||^2 zero. So none of its three steps ever raises the objective.
+    X may have missing entries. They are unknowns of the same objective: after the step
+    of V, every iteration sets them to the entries of V U, so that they add nothing to
+    ||X - V U||^2. None of the three steps raises the objective.
 
     Parameters
     ----------
     n_components : int, default=8
-        k.
+        Number of components, k.
     init : {"k-means", "random"} or array-like, default="k-means"
-        The start of V: K-means indicators plus 0.2, uniform random numbers, or
+        Start of V: K-means indicators plus 0.2, uniform random numbers, or the given
         nonnegative coefficients of shape (n, n_components).
     scale : {"global", "sample"}, default="global"
-        What the samples are divided by before the fit: all by their root mean square
-        norm, or each by its own norm.
+        How samples are scaled before the fit: "global" divides all samples by their
+        root mean square norm, "sample" divides each sample by its own norm.
     max_iter : int, default=1000
-        The most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-5
-        The fit ends when an iteration lowers the objective by no more than ``tol``
-        times the energy of the samples, ||X||^2 with missing entries as they start.
+        The fit stops when an iteration lowers the objective by at most ``tol`` times
+        ||X||^2, in which missing entries have their start values.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X.
     missing_values : float or None, default=None
-        What stands for a missing entry in X: usually ``np.nan``, or any other number.
-        With None no entry may be missing but those of a ``mask``. Missing entries start
-        from a low-rank completion of the samples, those of a new sample from the
-        completion of the fit.
+        Value that marks a missing entry of X, usually ``np.nan``. If None, only a
+        ``mask`` or a masked array marks missing entries. Missing entries start
+        from a low-rank completion that is learned in the fit; ``transform`` uses the
+        same completion for new samples.
     random_state : int, RandomState instance or None, default=None
-        Seeds the start. None draws a fresh seed each time.
+        Seed of the start. None draws a new seed in every fit.
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, h, w[, c]) or (n_components, f)
-        U, in the unit of the pixels.
+        Components U, in the unit of X.
     coefficients_ : ndarray of shape (n, n_components)
-        V, nonnegative, with columns of length 1.
+        Coefficients V, nonnegative, with columns of length 1.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective of the scaled samples after each iteration, missing entries being
-        as it set them. It never rises but for rounding.
+        Objective of the scaled samples after each iteration, with the missing entries
+        of that iteration. Up to rounding it never rises.
     reconstruction_error_ : ndarray of shape (n,)
-        The norm of each sample less its reconstruction, over the entries that are not
-        missing.
+        Norm of the residual of each sample, over the entries that are not missing.
     n_iter_ : int
+        Number of iterations.
     sample_shape_ : tuple of int
+        Shape of a sample.
     n_features_in_ : int
+        Number of entries of a sample.
 
     References
     ----------
@@ -112,23 +114,24 @@ class SemiNMF(IncompleteFactorization):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            What a masked array masks is missing.
+            Samples. The masked entries of a masked array are missing.
         y : ignored
         mask : array-like of bool, of the shape of X or of one channel of it, or None
-            True for entries of X that are missing, besides ``missing_values``.
+            Mask of entries that are missing besides ``missing_values``.
 
         Returns
         -------
         self : SemiNMF
+            Fitted estimator.
         """
-        samples, divisor, missing = self._read_to_fit(X, mask)
-        start = self._start(samples)
-        first = update_centroids(samples, start[None])[0]
-        found = self._factorize(X, samples, (start, first), SEMI_NMF, missing=missing)
-        unit, lengths = unit_columns(found.coefficients)
-        factors = unit, found.centroids * lengths.T
-        self._keep(samples, divisor, factors, found.history, missing)
+        samples, divisor, missing = self._read_training(X, mask)
+        start = self._initial_coefficients(samples)
+        factors = start, update_centroids(samples, start[None])[0]
+        result = self._factorize(X, samples, factors, SEMI_NMF, missing=missing)
+        unit, lengths = unit_columns(result.coefficients)
+        factors = unit, result.centroids * lengths.T
+        self._set_fitted_attributes(samples, divisor, factors, result.history, missing)
         return self
 
-    def _place(self, samples: np.ndarray) -> np.ndarray:
+    def _predict_coefficients(self, samples: np.ndarray) -> np.ndarray:
         return nonnegative_least_squares(samples, self._centroids)

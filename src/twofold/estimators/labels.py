@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.core.modularity import improved, indicator
+from twofold.core.modularity import indicator, refine_labels
 from twofold.core.start import kmeans_labels
 
 ASSIGNMENTS = ("graph", "k-means")
@@ -44,7 +44,7 @@ def assign_labels(
     if labels is None or len(np.unique(labels)) < k:
         labels = _group_labels(rows, group, k, seed)
     if adjacency is not None:
-        labels = improved(_merged(adjacency, group), labels)
+        labels = refine_labels(_merged(adjacency, group), labels)
     return np.unique(labels, return_inverse=True)[1][group]
 
 

@@ -216,7 +216,9 @@ def test_torch_finds_the_same_block_by_block(monkeypatch, n, d, asked):
     ours = affinities(F, 3, queries)
     entries = dict.fromkeys(search._BLOCK_ENTRIES, 2 * n * 3)  # three rows at once
     monkeypatch.setattr(search, "_BLOCK_ENTRIES", entries)
-    monkeypatch.setattr(search, "_FEWEST_ROWS", dict.fromkeys(search._FEWEST_ROWS, 1))
+    monkeypatch.setattr(
+        search, "_MIN_BLOCK_ROWS", dict.fromkeys(search._MIN_BLOCK_ROWS, 1)
+    )
     queries = None if queries is None else torch.asarray(queries)
     theirs = affinities(torch.asarray(F), 3, queries)
     np.testing.assert_allclose(ours[0], theirs[0].numpy(), atol=1e-12)

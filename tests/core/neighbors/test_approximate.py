@@ -7,17 +7,17 @@ from scipy.spatial.distance import cdist
 from twofold import TSNMF
 from twofold.core.neighbors import approximate
 from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import follow
+from twofold.core.neighbors.certified import update_lists
 
 few = pytest.fixture(autouse=True)(
-    lambda monkeypatch: monkeypatch.setattr(approximate, "_FEWEST", 1000)
+    lambda monkeypatch: monkeypatch.setattr(approximate, "_MIN_POINTS", 1000)
 )
 
 NEEDS_FAISS = "Faiss is the optional extra 'approximate'"
 
 
 def share_found(neighbors, points):
-    """The part of the listed neighbours that are the nearest indeed."""
+    """Return the fraction of the listed neighbours that are nearest neighbours."""
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
     nearest = np.argsort(distances, axis=1)[:, : neighbors.shape[1]]
@@ -30,13 +30,13 @@ def groups(n, d):
     return rng.normal(size=(n, d)) + 3 * rng.normal(size=(12, d))[np.arange(n) % 12]
 
 
-def test_nearly_all_neighbours_are_the_nearest_wherever_the_points_go():
+def test_nearly_all_neighbours_are_exact_after_any_move():
     pytest.importorskip("faiss", reason=NEEDS_FAISS)
     rng, points, lists = np.random.default_rng(1), groups(1500, 20), None
     searched = []
     for size in (0.0, 0.003, 0.05, 0.05, 0.0):
         points = points + size * rng.normal(size=points.shape)
-        squared, neighbors, lists = follow(lists, points, 5, APPROXIMATE)
+        squared, neighbors, lists = update_lists(lists, points, 5, APPROXIMATE)
         searched.append(lists.searched)
         assert share_found(neighbors, points) > 0.98
         assert not (neighbors == np.arange(1500)[:, None]).any()
@@ -47,20 +47,20 @@ def test_nearly_all_neighbours_are_the_nearest_wherever_the_points_go():
     assert 0 < searched[2] < 1500  # among the candidates of candidates
 
 
-def test_few_points_are_all_looked_at(monkeypatch):
-    monkeypatch.setattr(approximate, "_indexed", None)
+def test_few_points_are_searched_exactly(monkeypatch):
+    monkeypatch.setattr(approximate, "_search_index", None)
     points = groups(200, 4)
-    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
+    _, neighbors, _ = update_lists(None, points, 5, APPROXIMATE)
     assert share_found(neighbors, points) == 1
 
 
-def test_points_that_the_index_has_missed_are_searched_for(monkeypatch):
-    """As if it had found nobody but each point itself, or the same one again."""
+def test_rows_with_too_few_results_are_searched_exactly(monkeypatch):
+    """The index returns each point itself, or the same point many times."""
     points = groups(1200, 4)
-    nobody = np.repeat(np.arange(1200)[:, None], 31, axis=1)
-    nobody[::2, 5:] = 7
-    monkeypatch.setattr(approximate, "_indexed", lambda points, count: nobody)
-    _, neighbors, _ = follow(None, points, 5, APPROXIMATE)
+    useless = np.repeat(np.arange(1200)[:, None], 31, axis=1)
+    useless[::2, 5:] = 7
+    monkeypatch.setattr(approximate, "_search_index", lambda points, count: useless)
+    _, neighbors, _ = update_lists(None, points, 5, APPROXIMATE)
     assert share_found(neighbors, points) == 1
 
 
@@ -74,7 +74,7 @@ def test_tensors_need_no_faiss(monkeypatch):
     np.testing.assert_array_equal(model.fit(torch.asarray(images)).labels_, exact)
 
 
-def test_repeated_numbers_are_those_seen_before():
+def test_entries_that_occur_earlier_in_their_row_are_repeated():
     rows = np.array([[3, 1, 3, 3], [2, 2, 0, 1]])
     expected = [[False, False, True, True], [False, True, False, False]]
     np.testing.assert_array_equal(approximate._is_repeated(rows), expected)
@@ -91,7 +91,7 @@ def test_an_approximate_fit_agrees_with_the_exact_one():
     )
 
 
-def test_without_faiss_it_is_said_how_to_get_it(monkeypatch):
+def test_without_faiss_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"needs Faiss: pip install 'twofold\[appr"):
         TSNMF(2, neighbors="approximate").fit(np.ones((5, 3, 3)))

@@ -9,31 +9,33 @@ from scipy.spatial.distance import cdist
 
 from twofold.core.grams import both_sides, both_ways, project
 from twofold.core.missing.filling import Data
-from twofold.core.neighbors import certified, exact
-from twofold.core.neighbors.certified import Search, look_at_all
+from twofold.core.neighbors import certified, selection
+from twofold.core.neighbors.certified import Search, search_all
 from twofold.core.solver import iterate, optimal_factors
 from twofold.core.state import SolverOptions
 
 
 def brute_force(squared, q):
-    """The first q of every row of exact squares (n, n), the lower index at a tie."""
+    """Return the q smallest of every row of exact squares (n, n), ties by index."""
     squared = squared.astype(float)
     np.fill_diagonal(squared, np.inf)
     return np.argsort(squared, axis=1, kind="stable")[:, :q]
 
 
 def exact_squares(lattice):
-    """Squared distances of whole numbers, without rounding."""
+    """Return squared distances of integer points, without rounding."""
     return ((lattice[:, None] - lattice) ** 2).sum(axis=-1)
 
 
-def follow(lists, points, q):
-    return certified.follow(lists, points, q, Search(look_at_all, certified.SPARES))
+def update_lists(lists, points, q):
+    return certified.update_lists(
+        lists, points, q, Search(search_all, certified.EXTRA_CANDIDATES)
+    )
 
 
-def spares(count):
-    """With so many candidates beyond the neighbours, few enough to be lost."""
-    return mock.patch.object(certified, "SPARES", (count, count + 40, 512))
+def extra_candidates(count):
+    """Patch the numbers of extra candidates, so that some rows are not certified."""
+    return mock.patch.object(certified, "EXTRA_CANDIDATES", (count, count + 40, 512))
 
 
 @settings(max_examples=150, deadline=None)
@@ -45,16 +47,16 @@ def spares(count):
     seed=st.integers(0, 10_000),
 )
 def test_ties_and_copies_are_listed_as_by_brute_force(n, q, spare, moves, seed):
-    """Points of a small lattice that step, while all of it is turned and shifted."""
+    """Points of a small lattice move, and the lattice is rotated and translated."""
     rng = np.random.default_rng(seed)
     q, lattice, lists = min(q, n - 1), rng.integers(0, 4, size=(n, 3)), None
-    with spares(spare):
+    with extra_candidates(spare):
         for movers in (0, *moves):
             rows = rng.integers(0, n, size=movers)
             lattice[rows] += rng.integers(-1, 2, size=(movers, 3))
-            turn = np.linalg.qr(rng.normal(size=(3, 3)) + 9 * np.eye(3))[0]
-            points = (lattice + rng.normal(size=3)) @ turn
-            squared, neighbors, lists = follow(lists, points, q)
+            rotation = np.linalg.qr(rng.normal(size=(3, 3)) + 9 * np.eye(3))[0]
+            points = (lattice + rng.normal(size=3)) @ rotation
+            squared, neighbors, lists = update_lists(lists, points, q)
             exact = exact_squares(lattice)
             expected = brute_force(exact, q)
             np.testing.assert_array_equal(neighbors, expected)
@@ -74,10 +76,10 @@ def test_ties_and_copies_are_listed_as_by_brute_force(n, q, spare, moves, seed):
 def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
     rng = np.random.default_rng(seed)
     points, lists = rng.normal(size=(n, 4)).astype(dtype), None
-    with spares(spare):
+    with extra_candidates(spare):
         for size in (0.0, *sizes):
             points = points + (size * rng.normal(size=(n, 4))).astype(dtype)
-            _, neighbors, lists = follow(lists, points, q)
+            _, neighbors, lists = update_lists(lists, points, q)
             distances = cdist(points.astype(float), points.astype(float))
             if dtype == np.float64:
                 np.testing.assert_array_equal(neighbors, brute_force(distances**2, q))
@@ -93,13 +95,13 @@ def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
 
 @pytest.mark.parametrize("short_row", [8, 10_000])
 def test_long_rows_are_searched_by_groups_just_as_exactly(monkeypatch, short_row):
-    """With groups of many points, whose minima set the cutoff, and without."""
-    monkeypatch.setattr(exact, "_SHORT_ROW", short_row)
-    monkeypatch.setattr(exact, "_GROUPS", 1)
+    """Rows with a cutoff from the minima of groups, and rows without."""
+    monkeypatch.setattr(selection, "SHORT_ROW", short_row)
+    monkeypatch.setattr(selection, "_GROUPS_PER_CANDIDATE", 1)
     rng, lists = np.random.default_rng(0), None
     points = rng.normal(size=(1500, 6))
     for _ in range(4):
-        _, listed, lists = follow(lists, points, 5)
+        _, listed, lists = update_lists(lists, points, 5)
         distances = cdist(points, points)
         np.testing.assert_array_equal(listed, brute_force(distances, 5))
         np.fill_diagonal(distances, np.inf)
@@ -114,20 +116,20 @@ def test_the_number_of_neighbours_may_change():
     points = rng.normal(size=(300, 6))
     for q in (4, 12, 40, 3):
         points = points + 0.05 * rng.normal(size=points.shape)
-        _, listed, lists = follow(lists, points, q)
+        _, listed, lists = update_lists(lists, points, q)
         np.testing.assert_array_equal(listed, brute_force(cdist(points, points), q))
 
 
 def test_points_that_hardly_move_are_not_searched():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 8))
-    _, _, lists = follow(None, points, 5)
+    _, _, lists = update_lists(None, points, 5)
     assert lists.searched == 300
     moved = points + 1e-3 * rng.normal(size=(300, 8))
-    assert follow(lists, moved, 5)[2].searched == 0
-    shifted = moved + 100 * rng.normal(size=8)  # all alike: nobody has moved
-    assert follow(lists, shifted, 5)[2].searched == 0
-    assert follow(lists, rng.normal(size=(300, 8)), 5)[2].searched == 300
+    assert update_lists(lists, moved, 5)[2].searched == 0
+    shifted = moved + 100 * rng.normal(size=8)  # a translation of all points
+    assert update_lists(lists, shifted, 5)[2].searched == 0
+    assert update_lists(lists, rng.normal(size=(300, 8)), 5)[2].searched == 300
 
 
 @pytest.mark.parametrize("kind", ["heat", "cosine"])
@@ -141,7 +143,7 @@ def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
     options = SolverOptions((2, 3), n_neighbors=4, graph=kind)
     factors = optimal_factors(data, problems.positive((2, 120, 3)))
     searched = 0
-    with spares(6):
+    with extra_candidates(6):
         for _ in range(25):
             factors, data = iterate(data, factors, weights, options)
             sides = factors.left, factors.right
@@ -150,11 +152,11 @@ def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
             ):
                 features = project(view, side.projection)
                 searched += sum(lists.searched for lists in followed.lists)
-                for run in range(2):
-                    points = features[run]
+                for i in range(2):
+                    points = features[i]
                     if kind == "cosine":
                         points = points / np.linalg.norm(points, axis=1)[:, None]
                     expected = brute_force(cdist(points, points, "sqeuclidean"), 4)
-                    listed = side.graph.neighbors[run]
+                    listed = side.graph.neighbors[i]
                     np.testing.assert_array_equal(listed, expected)
-    assert searched < 25 * 4 * 120  # or nothing was carried on
+    assert searched < 25 * 4 * 120  # some bounds remained valid

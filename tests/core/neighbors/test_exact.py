@@ -12,19 +12,19 @@ def test_neighbours_of_new_points_are_the_nearest():
     rng = np.random.default_rng(0)
     features, queries = rng.normal(size=(2, 30, 4)), rng.normal(size=(2, 7, 4))
     squared, neighbors = search.nearest(features, 3, queries)
-    for run in range(2):
-        distances = cdist(queries[run], features[run], "sqeuclidean")
-        np.testing.assert_array_equal(neighbors[run], distances.argsort(axis=1)[:, :3])
-        np.testing.assert_allclose(squared[run], np.sort(distances, axis=1)[:, :3])
+    for i in range(2):
+        distances = cdist(queries[i], features[i], "sqeuclidean")
+        np.testing.assert_array_equal(neighbors[i], distances.argsort(axis=1)[:, :3])
+        np.testing.assert_allclose(squared[i], np.sort(distances, axis=1)[:, :3])
 
 
-@pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.torch
-def test_torch_finds_the_same_neighbours_block_by_block(monkeypatch, asked):
+@pytest.mark.parametrize("with_queries", [False, True])
+def test_torch_finds_the_same_neighbours_block_by_block(monkeypatch, with_queries):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
     rng = np.random.default_rng(0)
     features, queries = rng.normal(size=(2, 30, 4)), rng.normal(size=(2, 7, 4))
-    queries = queries if asked else None
+    queries = queries if with_queries else None
     entries = dict.fromkeys(search._BLOCK_ENTRIES, 2 * 30 * 3)  # three rows at once
     monkeypatch.setattr(search, "_BLOCK_ENTRIES", entries)
     ours = search.nearest(features, 3, queries)
@@ -36,15 +36,15 @@ def test_torch_finds_the_same_neighbours_block_by_block(monkeypatch, asked):
 
 
 @pytest.mark.parametrize("with_queries", [False, True])
-def test_of_equally_near_points_the_first_are_listed(with_queries):
-    """Points of a small lattice, turned so that rounding would decide."""
+def test_points_at_equal_distance_are_listed_by_index(with_queries):
+    """A small lattice, rotated so that rounding errors would break the ties."""
     rng = np.random.default_rng(0)
-    lattice = rng.integers(0, 3, size=(1, 200, 3))  # up to 40 are equally near
-    asked = rng.integers(0, 3, size=(1, 9, 3)) if with_queries else lattice
-    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    queries = asked @ turn if with_queries else None
-    squared, neighbors = search.nearest(lattice @ turn, 4, queries)
-    exact = ((asked[0][:, None] - lattice[0]) ** 2).sum(axis=-1)
+    lattice = rng.integers(0, 3, size=(1, 200, 3))  # ties of up to 40 points
+    targets = rng.integers(0, 3, size=(1, 9, 3)) if with_queries else lattice
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    queries = targets @ rotation if with_queries else None
+    squared, neighbors = search.nearest(lattice @ rotation, 4, queries)
+    exact = ((targets[0][:, None] - lattice[0]) ** 2).sum(axis=-1)
     if not with_queries:
         np.fill_diagonal(exact, 1000)
     for row, found, lengths in zip(exact, neighbors[0], squared[0], strict=True):
@@ -63,23 +63,25 @@ def test_of_equally_near_points_the_first_are_listed(with_queries):
     dtype=st.sampled_from([np.float32, np.float64]),
     seed=st.integers(0, 10_000),
 )
-def test_what_the_filter_leaves_out_is_farther_than_it_says(
+def test_the_bounds_of_the_filter_hold_for_exact_distances(
     n, m, d, count, exponent, dtype, seed
 ):
     rng, unit = np.random.default_rng(seed), 10.0 ** (exponent * (dtype == np.float64))
     points = (unit * rng.normal(size=(n, d))).astype(dtype)
-    asked = (unit * rng.normal(size=(m, d))).astype(dtype)
-    found = search.rank(points[None], asked[None], None, min(count, n))
-    exact = cdist(asked.astype(float) / unit, points.astype(float) / unit) ** 2
-    listed = found.neighbors[0]
-    assert all(len(set(row)) == min(count, n) for row in listed)
-    lower = found.lower[0] / unit**2
+    queries = (unit * rng.normal(size=(m, d))).astype(dtype)
+    size = min(count, n)
+    found, error = search.filter_candidates(points[None], queries[None], None, size)
+    exact = cdist(queries.astype(float) / unit, points.astype(float) / unit) ** 2
+    listed = found.indices[0]
+    assert all(len(set(row)) == size for row in listed)
+    lower = np.maximum(found.values - error, 0)[0] / unit**2
     assert (lower <= np.take_along_axis(exact, listed, axis=1) + 1e-12).all()
-    longest = max((rows**2).sum(axis=1).max() for rows in (points / unit, asked / unit))
-    slack = 2 * (3 * d + 16) * np.finfo(np.float32).eps * longest
+    rows = points / unit, queries / unit
+    largest = max((row**2).sum(axis=1).max() for row in rows)
+    slack = 2 * (3 * d + 16) * np.finfo(np.float32).eps * largest
     assert (lower >= np.take_along_axis(exact, listed, axis=1) - slack).all()
     np.put_along_axis(exact, listed, np.inf, axis=1)
-    assert (exact.min(axis=1) >= found.beyond[0] / unit**2 - 1e-12).all()
+    assert (exact.min(axis=1) >= found.bound[0] / unit**2 - 1e-12).all()
 
 
 def test_single_precision_finds_nearly_the_same_neighbours():
@@ -92,17 +94,17 @@ def test_single_precision_finds_nearly_the_same_neighbours():
     )
 
 
-@pytest.mark.parametrize("said", ["highest", "medium", None])
 @pytest.mark.torch
-def test_coarse_products_of_torch_are_not_trusted(monkeypatch, said):
+@pytest.mark.parametrize("setting", ["highest", "medium", None])
+def test_reduced_precision_of_torch_is_not_used(monkeypatch, setting):
     torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
 
     def precision():
-        if said is None:
+        if setting is None:
             raise RuntimeError("mixed")
-        return said
+        return setting
 
     monkeypatch.setattr(torch, "get_float32_matmul_precision", precision)
-    expected = torch.float32 if said == "highest" else torch.float64
+    expected = torch.float32 if setting == "highest" else torch.float64
     assert arrays.filter_dtype(torch.ones(1)) == expected
     assert arrays.filter_dtype(np.ones(1)) == np.float32

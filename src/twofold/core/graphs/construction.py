@@ -6,7 +6,7 @@ from array_api_compat import is_numpy_array
 from twofold.core.arrays import Array
 from twofold.core.graphs import graph_kind
 from twofold.core.graphs.graph import Graph
-from twofold.core.neighbors.certified import EXACT, Lists, Search, follow
+from twofold.core.neighbors.certified import EXACT, NeighborLists, Search, update_lists
 from twofold.core.neighbors.exact import nearest
 
 
@@ -34,9 +34,9 @@ def update_graph(
     features: Array,
     n_neighbors: int,
     kind: str,
-    lists: list[Lists] | None,
+    lists: list[NeighborLists] | None,
     search: Search = EXACT,
-) -> tuple[Graph, list[Lists] | None]:
+) -> tuple[Graph, list[NeighborLists] | None]:
     """Build the same graph from the neighbour lists of the last iteration.
 
     Tensors are searched anew in every iteration, which is faster on a GPU. So are
@@ -46,7 +46,7 @@ def update_graph(
     ----------
     features, n_neighbors, kind
         As for ``build_graph``.
-    lists : list of Lists, or None
+    lists : list of NeighborLists, or None
         One for each entry of the batch. None in the first iteration: every entry then
         starts from the lists of the entry before, since the entries of a sweep start
         from nearly the same projections.
@@ -56,7 +56,7 @@ def update_graph(
     Returns
     -------
     graph : Graph
-    lists : list of Lists, or None
+    lists : list of NeighborLists, or None
         For the next iteration.
     """
     rule, n = graph_kind(kind), features.shape[1]
@@ -64,11 +64,11 @@ def update_graph(
         return build_graph(features, n_neighbors, kind), None
     q = min(n_neighbors, n - 1)
     near: list[tuple[Array, Array]] = []
-    updated: list[Lists] = []
+    updated: list[NeighborLists] = []
     for i, points in enumerate(rule.points(features)):
         previous = updated[-1] if updated else None
         before = previous if lists is None else lists[i]
-        squared, neighbors, after = follow(before, points, q, search)
+        squared, neighbors, after = update_lists(before, points, q, search)
         near.append((squared, neighbors))
         updated.append(after)
     squared, neighbors = (np.stack(arrays) for arrays in zip(*near, strict=True))

@@ -1,10 +1,10 @@
-"""Low-rank completion of a stack: what missing entries most likely are.
+"""Low-rank completion of the missing entries of a stack, by a Gaussian model.
 
-The samples are taken for draws of one Gaussian whose coefficients Q' (X - mean) P, in
-orthonormal directions Q of the rows and P of the columns, vary independently of each
-other. Each entry is seen with noise of one variance. A coefficient that varies less
-than the noise is shrunk towards zero, so that few directions matter: a soft kind of
-low rank, in both ways. The noise is chosen by entries that were seen, held out.
+The samples are draws from one Gaussian. Their coefficients Q' (X - mean) P, for
+orthonormal directions Q of the rows and P of the columns, are independent. Every entry
+is observed with noise of the same variance. Coefficients whose variance is below the
+noise are shrunk towards zero, so that few directions remain: a soft low-rank model of
+both sides. The noise variance is chosen by the error on held-out observed entries.
 """
 
 import math
@@ -15,33 +15,31 @@ from array_api_compat import array_namespace, device
 from twofold.core.arrays import Array, like, positive_or_one, take
 from twofold.core.grams import both_ways, sample_rows
 
-_ENTRIES, _FEWEST = 2**19, 32
-"""The Gaussian of more entries is learned from an even choice of samples.
+_MAX_ENTRIES, _MIN_SAMPLES = 2**19, 32
+"""Maximum number of entries to learn from, and minimum number of samples."""
 
-They have so many entries, unless that were too few samples.
-"""
-
-_HELD_OUT, _TOO_MANY = 10, 0.3
-"""One entry in so many is held out, and a share of them that is no tenth any more."""
+_HELD_OUT, _MAX_HELD_OUT = 10, 0.3
+"""One in so many observed entries is held out; maximum fraction of a valid choice."""
 
 _SHRINK, _MAX_STEPS, _PATIENCE = 0.7, 40, 2
-"""By how much the noise falls in a step, how often, and how often in vain."""
+"""Factor of the noise in a step, maximum steps, and steps without improvement."""
 
-_ROUNDS, _FILLINGS = 10, 100
-"""Rounds of filling in a step, and by a Gaussian that is known."""
+_LEARNING_ROUNDS, _FILLING_ROUNDS = 10, 100
+"""Rounds of learning and filling at a noise level, and of filling by a known model."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """A Gaussian of samples (c, h, w), and how much of a coefficient is believed.
+    """Gaussian model of samples (c, h, w), with the gain of each coefficient.
 
     Attributes
     ----------
     mean : array of shape (c, h, w)
+        Mean sample.
     left, right : arrays of shape (h, a) and (w, b)
-        Q and P, orthonormal columns.
+        Q and P, with orthonormal columns.
     gain : array of shape (c, a, b)
-        variance / (variance + noise) of each coefficient.
+        Shrinkage factor variance / (variance + noise) of each coefficient.
     """
 
     mean: Array
@@ -50,36 +48,38 @@ class Completion:
     gain: Array
 
     def like(self, template: Array) -> "Completion":
-        """In the namespace, dtype and device of ``template``."""
+        """Convert to the namespace, dtype and device of ``template``."""
         parts = self.mean, self.left, self.right, self.gain
         return Completion(*(like(part, template) for part in parts))
 
     def times(self, factor: Array) -> "Completion":
-        """Of the samples times ``factor``."""
+        """Return the model of the samples multiplied by ``factor``."""
         return replace(self, mean=factor * self.mean)
 
     def smooth(self, samples: Array) -> Array:
-        """The likeliest noise-free samples (n, c, h, w), given complete noisy ones."""
+        """Return the posterior mean (n, c, h, w) of noise-free samples."""
         transpose = array_namespace(samples).matrix_transpose
         left, right = self.left, self.right
-        kept = transpose(left) @ (samples - self.mean) @ right * self.gain
-        return self.mean + left @ kept @ transpose(right)
+        shrunk = transpose(left) @ (samples - self.mean) @ right * self.gain
+        return self.mean + left @ shrunk @ transpose(right)
 
 
 def learn_completion(samples: Array, missing: Array) -> Completion:
-    """The Gaussian of samples (n, c, h, w) of which some entries are missing.
+    """Learn the Gaussian model of samples with missing entries.
 
-    The noise falls from the variance of the entries for as long as that improves the
-    prediction of entries that were held out. At each level the entries are filled
-    and the Gaussian is learned from the filled samples by turns.
+    The noise is lowered from the variance of the entries as long as the error on the
+    held-out entries falls. At each noise level the model is learned from the filled
+    samples, and the entries are filled by the model, in alternation.
 
     Parameters
     ----------
     samples : array of shape (n, c, h, w)
+        Samples with any finite numbers in the missing entries.
     missing : boolean array of shape (n, c, h, w)
+        Mask of the missing entries.
     """
     xp = array_namespace(samples)
-    samples, missing = _some(samples), _some(missing)
+    samples, missing = _subsample(samples), _subsample(missing)
     held = held_out(missing)
     hidden = missing | held
     filled = mean_filled(samples, hidden)
@@ -87,75 +87,80 @@ def learn_completion(samples: Array, missing: Array) -> Completion:
     best = float("inf"), noise, filled
     waited = 0
     for _ in range(_MAX_STEPS):
-        filled, _ = _rounds(samples, hidden, filled, noise)
-        off = xp.where(held, filled - samples, xp.zeros_like(samples))
-        error = float(xp.sum(off**2))
+        filled, _ = _learn_and_fill(samples, hidden, filled, noise)
+        errors = xp.where(held, filled - samples, xp.zeros_like(samples))
+        error = float(xp.sum(errors**2))
         waited += 1
         if error < best[0]:
             best, waited = (error, noise, filled), 0
         if waited > _PATIENCE:
             break
         noise *= _SHRINK
+    # Learn once more at the best noise level, now from the held-out entries too.
     filled = xp.where(missing, best[2], samples)
-    return _rounds(samples, missing, filled, best[1])[1]
+    return _learn_and_fill(samples, missing, filled, best[1])[1]
 
 
 def complete(samples: Array, missing: Array, completion: Completion) -> Array:
-    """The samples, their missing entries near their conditional means.
+    """Fill the missing entries with approximations of their conditional means.
 
-    Given those that were seen, the Gaussian is likeliest where filling by the smoothed
-    samples changes nothing. Doing so again and again never raises its energy and
-    converges there, within a hundred rounds where half of the entries were seen, and
-    short of it where few were. Their number is fixed, so that what becomes of a sample
-    does not depend on what others come with it.
+    The conditional mean is a fixed point of filling by the smoothed samples. Repeated
+    filling converges to it, and no round raises the negative log-likelihood. A hundred
+    rounds suffice if half of the entries are observed, but not if few are. The number
+    of rounds is fixed, so that the result for a sample does not depend on the other
+    samples.
     """
     xp = array_namespace(samples)
     filled = xp.where(missing, completion.mean, samples)
-    for _ in range(_FILLINGS):
+    for _ in range(_FILLING_ROUNDS):
         filled = xp.where(missing, completion.smooth(filled), samples)
     return filled
 
 
 def held_out(missing: Array) -> Array:
-    """One in ten of the entries that were seen, the same with sides exchanged.
+    """Return the mask of the held-out entries, one in ten of the observed entries.
 
-    Where what is missing makes them nearly all or none, another choice is taken.
+    The choice is symmetric in rows and columns. If the pattern of missing entries is
+    such that too many entries or none would be held out, a second pattern is used.
     """
     xp = array_namespace(missing)
     n, _, h, w = missing.shape
     i, row, column = (xp.arange(size, device=device(missing)) for size in (n, h, w))
-    turn = i[:, None, None] + row[:, None] + column
-    held = (turn % _HELD_OUT == 0)[:, None, :, :] & ~missing
+    diagonals = i[:, None, None] + row[:, None] + column
+    held = (diagonals % _HELD_OUT == 0)[:, None, :, :] & ~missing
     share = float(xp.sum(held, dtype=xp.float64) / xp.sum(~missing, dtype=xp.float64))
-    if 0 < share < _TOO_MANY:
+    if 0 < share < _MAX_HELD_OUT:
         return held
-    other = (i // _HELD_OUT)[:, None, None] + row[:, None] * column
-    return (other % _HELD_OUT == 0)[:, None, :, :] & ~missing
+    products = (i // _HELD_OUT)[:, None, None] + row[:, None] * column
+    return (products % _HELD_OUT == 0)[:, None, :, :] & ~missing
 
 
 def mean_filled(samples: Array, missing: Array) -> Array:
-    """Missing entries as the mean of the others at their place, or of all others."""
+    """Fill missing entries with the mean of the observed entries at their position.
+
+    Positions without an observed entry get the mean of all observed entries.
+    """
     xp = array_namespace(samples)
-    seen = xp.astype(~missing, samples.dtype)
-    counts, sums = xp.sum(seen, axis=0), xp.sum(seen * samples, axis=0)
+    observed = xp.astype(~missing, samples.dtype)
+    counts, sums = xp.sum(observed, axis=0), xp.sum(observed * samples, axis=0)
     overall = xp.sum(sums) / positive_or_one(xp.sum(counts))
     mean = xp.where(counts > 0, sums / positive_or_one(counts), overall)
     return xp.where(missing, mean, samples)
 
 
-def _rounds(
+def _learn_and_fill(
     samples: Array, missing: Array, filled: Array, noise: float
 ) -> tuple[Array, Completion]:
-    """Learn and fill by turns at one level of noise."""
+    """Alternate between learning the model and filling, at one noise level."""
     xp = array_namespace(samples)
-    for _ in range(_ROUNDS):
-        completion = _gaussian(filled, noise)
+    for _ in range(_LEARNING_ROUNDS):
+        completion = _fit_gaussian(filled, noise)
         filled = xp.where(missing, completion.smooth(filled), samples)
     return filled, completion
 
 
-def _gaussian(samples: Array, noise: float) -> Completion:
-    """The Gaussian of complete samples in the directions of their own covariances."""
+def _fit_gaussian(samples: Array, noise: float) -> Completion:
+    """Learn the model of complete samples, in the eigenvectors of their covariances."""
     xp = array_namespace(samples)
     mean = xp.mean(samples, axis=0)
     centered = samples - mean
@@ -167,7 +172,7 @@ def _gaussian(samples: Array, noise: float) -> Completion:
 
 
 def _directions(rows: Array) -> Array:
-    """Orthonormal (d, min(d, n m)) that span rows (n, m, d), most energy last."""
+    """Return an orthonormal basis (d, min(d, n m)) of the span of rows (n, m, d)."""
     xp = array_namespace(rows)
     flat = rows.reshape(-1, rows.shape[-1])
     if flat.shape[0] < flat.shape[1]:
@@ -175,8 +180,8 @@ def _directions(rows: Array) -> Array:
     return xp.linalg.eigh(flat.T @ flat)[1]
 
 
-def _some(array: Array) -> Array:
-    """As many of the samples (n, c, h, w), evenly chosen, as are learned from."""
+def _subsample(array: Array) -> Array:
+    """Take evenly spaced samples, at most as many as the model is learned from."""
     n, *shape = array.shape
-    most = max(_FEWEST, _ENTRIES // math.prod(shape))
-    return array if n <= most else take(array, [i * n // most for i in range(most)])
+    size = max(_MIN_SAMPLES, _MAX_ENTRIES // math.prod(shape))
+    return array if n <= size else take(array, [i * n // size for i in range(size)])

@@ -1,9 +1,10 @@
-"""Neighbours that are nearly always the nearest, for more samples than can be compared.
+"""Approximate neighbours, for more points than can be compared with each other.
 
-The lists are those of ``certified``. What is lost to them is not looked for among all
-points, but by an index the first time, and later among the candidates of candidates:
-who is near a point is near those that are near it. Nothing is certain then, and of
-samples that are equally near any may be listed.
+The lists are those of ``certified``, but rows that are not certified are not searched
+among all points. The first search uses an index. Later searches are restricted to the
+candidates of the candidates, because neighbours of neighbours are likely to be near.
+The result is nearly always exact, but without a guarantee. Of points at equal distance
+any may be listed.
 """
 
 import importlib
@@ -13,21 +14,27 @@ from typing import Any
 import numpy as np
 
 from twofold.core.arrays import gather, slices
-from twofold.core.neighbors.certified import SPARES, Bounds, Scene, Search, look_at_all
+from twofold.core.neighbors.certified import (
+    EXTRA_CANDIDATES,
+    Bounds,
+    PointSet,
+    Search,
+    search_all,
+)
 from twofold.core.neighbors.exact import pair_squares
 
-_LINKS, _BUILT_FROM, _SEARCHED = 16, 40, 64
-"""Of the index: links of a point, and points considered to set and to follow them."""
+_M, _EF_CONSTRUCTION, _EF_SEARCH = 16, 40, 64
+"""Parameters M, efConstruction and the minimum efSearch of the HNSW index."""
 
-_FEWEST = 5000
-"""With fewer points all are looked at, which takes less time."""
+_MIN_POINTS = 5000
+"""Minimum number of points. With fewer points a search of all points is faster."""
 
-_BLOCK = 2048
-"""Rows whose candidates' candidates are compared at once."""
+_BLOCK_ROWS = 2048
+"""Maximum number of rows in a block of queries."""
 
 
 def load_index_library() -> Any:
-    """Faiss, or an error that says how to get it."""
+    """Import Faiss, or raise an error with the way to install it."""
     try:
         return importlib.import_module("faiss")
     except ImportError:
@@ -37,69 +44,77 @@ def load_index_library() -> Any:
         ) from None
 
 
-def look_around(
-    scene: Scene, numbers: np.ndarray, spare: int, known: Bounds | None
+def search_approximately(
+    point_set: PointSet, indices: np.ndarray, extra: int, known: Bounds | None
 ) -> Bounds:
-    """The bounds of the points of these numbers, as far as can be told quickly."""
-    n = scene.points.shape[1]
-    if n < _FEWEST:
-        return look_at_all(scene, numbers, spare, known)
-    count = scene.n_neighbors + SPARES[0]
+    """Return the approximate bounds of the points of these indices."""
+    n = point_set.points.shape[1]
+    if n < _MIN_POINTS:
+        return search_all(point_set, indices, extra, known)
+    count = point_set.n_neighbors + EXTRA_CANDIDATES[0]
     if known is None:
-        near = partial(np.take, _indexed(scene.points[0], count), axis=0)
+        find = partial(np.take, _search_index(point_set.points[0], count), axis=0)
     else:
-        near = partial(_around, known.candidates)
+        find = partial(_candidates_of_candidates, known.candidates)
     parts = []
-    for some in slices(len(numbers), _BLOCK):
-        part = numbers[some]
-        parts.append(_nearest_of(scene, part, near(part), count))
+    for rows in slices(len(indices), _BLOCK_ROWS):
+        block = indices[rows]
+        parts.append(_nearest_candidates(point_set, block, find(block), count))
     bounds = Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    short = np.flatnonzero(~np.isfinite(bounds.radius))  # too few were found
-    if len(short):
-        bounds.put(short, look_at_all(scene, numbers[short], spare, known))
+    too_few = np.flatnonzero(~np.isfinite(bounds.radius))
+    if len(too_few):
+        bounds.put(too_few, search_all(point_set, indices[too_few], extra, known))
     return bounds
 
 
-def _nearest_of(
-    scene: Scene, numbers: np.ndarray, candidates: np.ndarray, count: int
+def _nearest_candidates(
+    point_set: PointSet, indices: np.ndarray, candidates: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bounds that hold if no others are near: the nearest of candidates (b, m)."""
-    asked, own = scene.points[:, numbers], scene.squares[:, numbers]
-    squared = pair_squares(scene.points, scene.squares, asked, own, candidates[None])[0]
-    squared[_is_repeated(candidates) | (candidates == numbers[:, None])] = np.inf
+    """Return the bounds of the ``count`` nearest of candidates (b, m).
+
+    They are valid only if no point outside the candidates is nearer.
+    """
+    points, norms = point_set.points, point_set.norms
+    squared = pair_squares(
+        points, norms, points[:, indices], norms[:, indices], candidates[None]
+    )[0]
+    squared[_is_repeated(candidates) | (candidates == indices[:, None])] = np.inf
     order = np.argsort(squared, axis=1)[:, :count]
     lower = np.sqrt(gather(squared, order))
     return gather(candidates, order), lower, lower[:, -1]
 
 
-def _indexed(points: np.ndarray, count: int) -> np.ndarray:
-    """The nearest ``count`` and each point itself, by a graph to walk on (HNSW)."""
+def _search_index(points: np.ndarray, count: int) -> np.ndarray:
+    """Return ``count`` near points and each point itself, by an HNSW index."""
     faiss = load_index_library()
     rows = np.ascontiguousarray(points, dtype=np.float32)
-    index = faiss.IndexHNSWFlat(rows.shape[1], _LINKS)
-    index.hnsw.efConstruction = _BUILT_FROM
+    index = faiss.IndexHNSWFlat(rows.shape[1], _M)
+    index.hnsw.efConstruction = _EF_CONSTRUCTION
     index.add(rows)
-    index.hnsw.efSearch = max(_SEARCHED, 2 * count)
+    index.hnsw.efSearch = max(_EF_SEARCH, 2 * count)
     found = index.search(rows, count + 1)[1]
-    # Where the walk has found too few, the point itself stands for nobody.
+    # A missing result is -1. The point itself replaces it, and is excluded later.
     return np.where(found < 0, np.arange(len(rows))[:, None], found)
 
 
-def _around(candidates: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """The candidates of the points of these numbers, and theirs: (b, c + c^2)."""
-    own = candidates[numbers]
-    return np.hstack([own, candidates[own].reshape(len(own), -1)])
+def _candidates_of_candidates(
+    candidates: np.ndarray, indices: np.ndarray
+) -> np.ndarray:
+    """Return the candidates of points and of their candidates: (b, c + c^2)."""
+    direct = candidates[indices]
+    return np.hstack([direct, candidates[direct].reshape(len(direct), -1)])
 
 
 def _is_repeated(rows: np.ndarray) -> np.ndarray:
-    """Which numbers of each row have come before in it."""
+    """Mark the entries that occur earlier in their row."""
     order = np.argsort(rows, axis=1, kind="stable")
-    ranked = gather(rows, order)
+    ascending = gather(rows, order)
     again = np.zeros(rows.shape, dtype=bool)
-    again[:, 1:] = ranked[:, 1:] == ranked[:, :-1]
+    again[:, 1:] = ascending[:, 1:] == ascending[:, :-1]
     repeated = np.empty_like(again)
     np.put_along_axis(repeated, order, again, axis=1)
     return repeated
 
 
-APPROXIMATE = Search(look_around, SPARES[:1])
+APPROXIMATE = Search(search_approximately, EXTRA_CANDIDATES[:1])
+"""Search that keeps the lists nearly exact, at a lower cost."""

@@ -1,27 +1,28 @@
 """Neighbour lists that stay exact while the points move, without a new search.
 
-Every iteration of Algorithm 1 turns the projections a little, and with them the
-projected samples. Who is near whom hardly changes. So each point keeps somewhat more
-candidates than the neighbours it is asked for, and a *radius*: all points that are no
-candidates of it are at least that far away. As long as the radius exceeds the distance
-of its last neighbour, the nearest candidates are the nearest points.
+Every iteration of Algorithm 1 changes the projections a little, and with them the
+projected samples, but hardly changes their neighbours. So each point keeps a candidate
+set, somewhat larger than its neighbour list, and a *radius*: a lower bound of its
+distance to every point that is not a candidate. As long as the radius exceeds the
+distance of the last neighbour, the nearest candidates are the nearest points.
 
-Proof that the radius may be carried on. Distances do not change when all points are
-moved by one rigid motion, a turn and a shift. After the turn that brings the new
-projection closest to the old one, and the shift of all points to mean zero, let point i
-have moved by s_i since the last time. By the triangle inequality
+Proof that a radius remains valid after a move. Distances are invariant under a rigid
+motion of all points. Apply the rotation that brings the new projection closest to the
+old one, and the translation of the points to mean zero. Let s_i be the distance that
+point i has then moved since the last iteration. By the triangle inequality
 
     ||x_i - x_j||  >=  ||x_i_old - x_j_old|| - s_i - s_j  >=  radius_i - s_i - max_j s_j
 
-for every j that is no candidate of i; and a candidate that was at least l_ij away is
-at least l_ij - s_i - s_j away. These lower bounds are carried from one iteration to the
-next and only fall, until they no longer tell that a point is out of reach. Candidates
-are then measured, and a row whose radius has shrunk too far is searched anew.
+for every j that is not a candidate of i. For a candidate j with the lower bound l_ij of
+its distance, l_ij - s_i - s_j is a lower bound after the move. These lower bounds are
+updated in every iteration and only decrease. A candidate is measured when its lower
+bound no longer excludes it from the neighbours. A row whose radius has become too small
+is searched again.
 
-What is listed is what ``neighbors.nearest`` lists, ties included, as long as no more
-than 512 points tie: the reach that the bounds must exceed is the largest distance that
-ties with the last neighbour's, plus what rounding may do to both; and every bound that
-is carried on loses what rounding may have added to it.
+The lists are equal to those of ``exact.nearest``, ties included, provided that at most
+512 points tie. Two precautions make this so. The radius must exceed the *reach*: the
+largest distance that ties with the last neighbour, plus the rounding error bounds of
+both. And every update of a bound subtracts a bound of its rounding error.
 """
 
 from collections.abc import Callable
@@ -30,54 +31,60 @@ from dataclasses import dataclass
 import numpy as np
 
 from twofold.core.arrays import gather, squared_norms
-from twofold.core.neighbors.exact import centred, choose, pair_squares, rank
+from twofold.core.neighbors.exact import (
+    centred,
+    filter_candidates,
+    pair_squares,
+    select_neighbors,
+)
 
-SPARES = (25, 64, 512)
-"""Candidates beyond the neighbours; more than the first only to see all ties."""
+EXTRA_CANDIDATES = (25, 64, 512)
+"""Numbers of candidates beyond the neighbours; only ties need more than the first."""
 
-_FIRST = 3
-"""Candidates beyond the neighbours that are measured in every iteration."""
+_MEASURED_EXTRA = 3
+"""Number of candidates beyond the neighbours that every iteration measures."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Who may be near some of the points, a row for each.
+    """Candidate sets of b points, with lower bounds of distances.
 
     Attributes
     ----------
     candidates : integer ndarray of shape (b, c)
-        About the nearest first.
+        Candidates, approximately the nearest first.
     lower : ndarray of shape (b, c)
-        Their distances at least.
+        Lower bounds of the distances of the candidates.
     radius : ndarray of shape (b,)
-        The distance of any other point at least.
+        Lower bound of the distances of all points that are not candidates.
     """
 
     candidates: np.ndarray
     lower: np.ndarray
     radius: np.ndarray
 
-    def take(self, numbers: np.ndarray) -> "Bounds":
-        """The rows of these numbers."""
-        return Bounds(*(array[numbers] for array in vars(self).values()))
+    def take(self, rows: np.ndarray) -> "Bounds":
+        """Return the given rows."""
+        return Bounds(*(array[rows] for array in vars(self).values()))
 
-    def put(self, numbers: np.ndarray, bounds: "Bounds") -> None:
-        """Others in the place of the rows of these numbers."""
+    def put(self, rows: np.ndarray, bounds: "Bounds") -> None:
+        """Overwrite the given rows."""
         for name, array in vars(self).items():
-            array[numbers] = getattr(bounds, name)
+            array[rows] = getattr(bounds, name)
 
 
 @dataclass(frozen=True)
-class Lists:
-    """The bounds of all points of one run, and where the points were.
+class NeighborLists:
+    """Bounds of all points of one batch element, and the points they hold for.
 
     Attributes
     ----------
     points : ndarray of shape (n, d)
-        About their mean.
+        Points with mean zero.
     bounds : Bounds
+        Bounds of all n points.
     searched : int
-        Rows for which all points were looked at, not only candidates.
+        Number of rows that were searched among all points.
     """
 
     points: np.ndarray
@@ -86,68 +93,75 @@ class Lists:
 
 
 @dataclass(frozen=True)
-class Followed:
-    """What the graphs of the next iteration are found from, on one side.
+class TrackedLists:
+    """Neighbour lists of one side, from which the next iteration starts.
 
     Attributes
     ----------
-    turned : ndarray of shape (runs, w, r)
-        The projections, turned towards those of the iteration before.
-    lists : list of Lists
-        Of the samples projected by them, one for each run.
+    projection : ndarray of shape (batch, w, r)
+        Projections, rotated towards those of the iteration before.
+    lists : list of NeighborLists
+        Lists of the samples under each projection.
     """
 
-    turned: np.ndarray
-    lists: list[Lists]
+    projection: np.ndarray
+    lists: list[NeighborLists]
 
 
-def follow(
-    lists: Lists | None, points: np.ndarray, n_neighbors: int, search: "Search"
-) -> tuple[np.ndarray, np.ndarray, Lists]:
-    """The neighbours of points that have moved, and the lists to go on with.
+def update_lists(
+    lists: NeighborLists | None,
+    points: np.ndarray,
+    n_neighbors: int,
+    search: "Search",
+) -> tuple[np.ndarray, np.ndarray, NeighborLists]:
+    """Find the neighbours of points that have moved, and update their lists.
 
     Parameters
     ----------
-    lists : Lists or None
-        Of where the same points were; None the first time.
+    lists : NeighborLists or None
+        Lists of the same points before the move; None in the first iteration.
     points : ndarray of shape (n, d)
-        Where they are, turned to be close to where they were.
+        Points, rotated to be close to the points before the move.
     n_neighbors : int
-        Fewer than n.
+        Number of neighbours, less than n.
     search : Search
-        Finds rows that are lost: ``EXACT``, or nothing is certain.
+        Search for rows that are not certified. The result is exact with ``EXACT``.
 
     Returns
     -------
     squared : ndarray of shape (n, n_neighbors)
+        Squared distances of the neighbours.
     neighbors : integer ndarray of shape (n, n_neighbors)
-    lists : Lists
+        Neighbours, the nearest first.
+    lists : NeighborLists
+        Lists for the next iteration.
     """
-    scene = Scene.of(points, n_neighbors)
-    everyone, searched = np.arange(len(points)), 0
-    bounds, spares = None, search.spares
+    point_set = PointSet.from_points(points, n_neighbors)
+    all_rows, searched = np.arange(len(points)), 0
+    bounds, remaining = None, search.extra_candidates
     if lists is not None:
-        bounds = scene.carried(lists)
+        bounds = point_set.updated_bounds(lists)
     if bounds is None:
-        bounds, searched = search.find(scene, everyone, spares[0], None), len(points)
-        spares = spares[1:]
-    rows = scene.settled(everyone, bounds)
-    for spare in spares:
-        lost = np.flatnonzero(rows.lost)
-        if len(lost) == 0:
+        bounds = search.find(point_set, all_rows, remaining[0], None)
+        searched, remaining = len(points), remaining[1:]
+    rows = point_set.select(all_rows, bounds)
+    for extra in remaining:
+        uncertified = np.flatnonzero(rows.uncertified)
+        if len(uncertified) == 0:
             break
-        found = search.find(scene, lost, spare, rows.bounds)
-        rows.put(lost, scene.settled(lost, found, thorough=True))
-        searched += len(lost)
-    now = Lists(scene.points[0], rows.bounds, searched)
-    return rows.squared, rows.neighbors, now
+        found = search.find(point_set, uncertified, extra, rows.bounds)
+        rows.put(uncertified, point_set.select(uncertified, found, always=True))
+        searched += len(uncertified)
+    updated = NeighborLists(point_set.points[0], rows.bounds, searched)
+    return rows.squared, rows.neighbors, updated
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Bounds, the neighbours within them (b, n_neighbors), and their reach.
+    """Bounds of b points and the nearest of their candidates.
 
-    Nobody beyond the reach (b,) can be a neighbour.
+    ``squared`` and ``neighbors`` are of shape (b, n_neighbors). No point farther away
+    than the ``reach`` (b,) can be a neighbour.
     """
 
     bounds: Bounds
@@ -156,21 +170,21 @@ class _Rows:
     reach: np.ndarray
 
     @property
-    def lost(self) -> np.ndarray:
-        """Where a point that is no candidate may be a neighbour."""
+    def uncertified(self) -> np.ndarray:
+        """Rows in which a point that is not a candidate may be a neighbour."""
         return self.bounds.radius <= self.reach
 
-    def put(self, numbers: np.ndarray, rows: "_Rows") -> None:
-        """Others in the place of the rows of these numbers, as wide as these."""
+    def put(self, indices: np.ndarray, rows: "_Rows") -> None:
+        """Overwrite the rows of these indices, with as many candidates as before."""
         width = self.bounds.candidates.shape[1]
-        self.bounds.put(numbers, _shortened(rows.bounds, width))
-        self.squared[numbers] = rows.squared
-        self.neighbors[numbers] = rows.neighbors
-        self.reach[numbers] = rows.reach
+        self.bounds.put(indices, _truncated(rows.bounds, width))
+        self.squared[indices] = rows.squared
+        self.neighbors[indices] = rows.neighbors
+        self.reach[indices] = rows.reach
 
 
-def _shortened(bounds: Bounds, count: int) -> Bounds:
-    """With ``count`` candidates only, the next one bounding the others."""
+def _truncated(bounds: Bounds, count: int) -> Bounds:
+    """Keep ``count`` candidates; the next one limits the radius."""
     if bounds.lower.shape[1] <= count:
         return bounds
     order = np.argsort(bounds.lower, axis=1)
@@ -180,110 +194,124 @@ def _shortened(bounds: Bounds, count: int) -> Bounds:
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Points (1, n, d) about their mean, their squares (1, n), and what is asked."""
+class PointSet:
+    """Points whose neighbours are searched.
+
+    Attributes
+    ----------
+    points : ndarray of shape (1, n, d)
+        Points with mean zero.
+    norms : ndarray of shape (1, n)
+        Squared norms of the points.
+    n_neighbors : int
+        Number of neighbours.
+    tolerance : ndarray of shape (1, 1, 1)
+        Largest difference of squared distances that tie.
+    """
 
     points: np.ndarray
-    squares: np.ndarray
+    norms: np.ndarray
     n_neighbors: int
-    rounding: np.ndarray
+    tolerance: np.ndarray
 
     @classmethod
-    def of(cls, points: np.ndarray, n_neighbors: int) -> "Scene":
-        """Points (n, d), moved to mean zero."""
-        centre, rounding = centred(points[None])
-        return cls(centre, squared_norms(centre), n_neighbors, rounding)
+    def from_points(cls, points: np.ndarray, n_neighbors: int) -> "PointSet":
+        """Translate points (n, d) to mean zero."""
+        moved, tolerance = centred(points[None])
+        return cls(moved, squared_norms(moved), n_neighbors, tolerance)
 
-    def carried(self, lists: Lists) -> Bounds | None:
-        """What is left of the bounds after the move; None if most rows are lost."""
-        near, most = self.n_neighbors - 1, self.n_neighbors + SPARES[0]
-        if lists.bounds.candidates.shape[1] <= near:
+    def updated_bounds(self, lists: NeighborLists) -> Bounds | None:
+        """Return the bounds after the move; None if they certify too few rows."""
+        last, width = self.n_neighbors - 1, self.n_neighbors + EXTRA_CANDIDATES[0]
+        if lists.bounds.candidates.shape[1] <= last:
             return None
-        before = _shortened(lists.bounds, most)
+        before = _truncated(lists.bounds, width)
         steps = np.sqrt(squared_norms(self.points[0] - lists.points))
-        kept = 1 - 8 * np.finfo(steps.dtype).eps  # what rounding takes of a bound
+        kept = 1 - 8 * np.finfo(steps.dtype).eps  # subtracts the rounding error
         radius = kept * before.radius - steps - steps.max()
-        if np.mean(radius <= before.lower[:, near]) > 0.5:
+        if np.mean(radius <= before.lower[:, last]) > 0.5:
             return None
         lower = kept * before.lower - steps[:, None] - steps[before.candidates]
         return Bounds(before.candidates, lower, radius)
 
-    def settled(
-        self, numbers: np.ndarray, bounds: Bounds, *, thorough: bool = False
+    def select(
+        self, indices: np.ndarray, bounds: Bounds, *, always: bool = False
     ) -> _Rows:
-        """The neighbours among the candidates of the points of these numbers.
+        """Find the nearest of the candidates of the points of these indices.
 
-        Only the first candidates are measured, and all where another may be nearer;
-        with ``thorough`` even if a point that is no candidate may be nearer still.
+        Only the first candidates are measured, unless another candidate may be nearer.
+        Rows that are not certified are then left for the search, unless ``always``.
         """
-        first = self.n_neighbors + _FIRST
-        rows = self._measured(numbers, bounds, first)
-        others = np.min(rows.bounds.lower[:, first:], axis=1, initial=np.inf)
-        doubt = (others <= rows.reach) & (thorough | ~rows.lost)
-        doubtful = np.flatnonzero(doubt)
-        if len(doubtful):
-            some = rows.bounds.take(doubtful)
-            rows.put(doubtful, self._measured(numbers[doubtful], some, None))
+        first = self.n_neighbors + _MEASURED_EXTRA
+        rows = self._measure(indices, bounds, first)
+        unmeasured = np.min(rows.bounds.lower[:, first:], axis=1, initial=np.inf)
+        incomplete = (unmeasured <= rows.reach) & (always | ~rows.uncertified)
+        repeated = np.flatnonzero(incomplete)
+        if len(repeated):
+            again = rows.bounds.take(repeated)
+            rows.put(repeated, self._measure(indices[repeated], again, None))
         return rows
 
-    def _measured(
-        self, numbers: np.ndarray, bounds: Bounds, count: int | None
-    ) -> _Rows:
-        """With the first ``count`` candidates measured and sorted."""
+    def _measure(self, indices: np.ndarray, bounds: Bounds, count: int | None) -> _Rows:
+        """Measure and sort the first ``count`` candidates, or all if None."""
         candidates = bounds.candidates[:, :count]
-        asked, own = self.points[:, numbers], self.squares[:, numbers]
-        squared = pair_squares(self.points, self.squares, asked, own, candidates[None])
+        queries, norms = self.points[:, indices], self.norms[:, indices]
+        squared = pair_squares(
+            self.points, self.norms, queries, norms, candidates[None]
+        )
         order = np.argsort(squared[0], axis=1)
         candidates, squared = gather(candidates, order), gather(squared[0], order)
-        near, neighbors, end = choose(
-            squared[None], candidates[None], self.n_neighbors, self.rounding
+        selected, neighbors, last_tie = select_neighbors(
+            squared[None], candidates[None], self.n_neighbors, self.tolerance
         )
-        rounding = self.rounding[0, 0, 0]
-        lower = np.sqrt(np.maximum(squared - rounding, 0))
+        tolerance = self.tolerance[0, 0, 0]
+        lower = np.sqrt(np.maximum(squared - tolerance, 0))
         if count is not None:
             candidates = np.hstack([candidates, bounds.candidates[:, count:]])
             lower = np.hstack([lower, bounds.lower[:, count:]])
-        reach = np.sqrt(end[0] + 2 * rounding)
+        reach = np.sqrt(last_tie[0] + 2 * tolerance)
         measured = Bounds(candidates, lower, bounds.radius)
-        return _Rows(measured, near[0], neighbors[0], reach)
+        return _Rows(measured, selected[0], neighbors[0], reach)
 
 
 @dataclass(frozen=True)
 class Search:
-    """How rows are found that are lost.
+    """Search for the rows that are not certified.
 
     Attributes
     ----------
     find : callable
-        The bounds of the points of given numbers with so many candidates to spare,
-        given those of all points, where there are any.
-    spares : tuple of int
-        With how many, one after another, while rows are lost.
+        Returns the bounds of points, given the point set, the indices of the points,
+        the number of extra candidates, and the known bounds of all points or None.
+    extra_candidates : tuple of int
+        Numbers of extra candidates, tried in turn while rows are not certified.
     """
 
-    find: Callable[[Scene, np.ndarray, int, Bounds | None], Bounds]
-    spares: tuple[int, ...]
+    find: Callable[[PointSet, np.ndarray, int, Bounds | None], Bounds]
+    extra_candidates: tuple[int, ...]
 
 
-def look_at_all(
-    scene: Scene, numbers: np.ndarray, spare: int, known: Bounds | None
+def search_all(
+    point_set: PointSet, indices: np.ndarray, extra: int, known: Bounds | None
 ) -> Bounds:
-    """The bounds of the points of these numbers, from a look at all points."""
-    possible = scene.points.shape[1] - 1
-    count = min(scene.n_neighbors + spare, possible)
-    # What the filter cannot tell apart is looked at in full precision.
-    filtered = spare == SPARES[0]
-    asked = scene.points[:, numbers]
-    found = rank(scene.points, asked, numbers, count, filtered=filtered)
-    order = np.argsort(found.lower[0], axis=1)
-    radius = np.sqrt(found.beyond[0])
+    """Return the bounds of the points of these indices, by a search of all points."""
+    possible = point_set.points.shape[1] - 1
+    count = min(point_set.n_neighbors + extra, possible)
+    # Ties that the filter cannot resolve are searched in full precision.
+    single = extra == EXTRA_CANDIDATES[0]
+    queries = point_set.points[:, indices]
+    found, error = filter_candidates(
+        point_set.points, queries, indices, count, single=single
+    )
+    lower = np.maximum(found.values - error, 0)[0]
+    order = np.argsort(lower, axis=1)
+    radius = np.sqrt(found.bound[0])
     if count == possible:
         radius[:] = np.inf
     return Bounds(
-        gather(found.neighbors[0], order),
-        np.sqrt(gather(found.lower[0], order)),
-        radius,
+        gather(found.indices[0], order), np.sqrt(gather(lower, order)), radius
     )
 
 
-EXACT = Search(look_at_all, SPARES)
+EXACT = Search(search_all, EXTRA_CANDIDATES)
+"""Search that makes the lists exact."""

@@ -1,8 +1,7 @@
-"""Exact nearest neighbours: a filter in single precision, then exact distances."""
+"""Exact nearest neighbours: a single-precision filter, then exact distances."""
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device, is_numpy_array
 
@@ -11,385 +10,315 @@ from twofold.core.arrays import (
     filter_dtype,
     flat_neighbors,
     gather,
-    kth_smallest,
     positive_or_one,
     slices,
-    smallest_places,
     squared_norms,
 )
+from twofold.core.neighbors.selection import SHORT_ROW, Candidates, smallest_values
 
-_SPARES = (8, 64, 512)
-"""Candidates beyond the neighbours asked for, to see all who tie with the last."""
-
-_GROUPS = 8
-"""Groups of points for each candidate, of whose minima the cutoff is one."""
-
-_SHORT_ROW = 512
-"""Of that many distances the smallest are found at once."""
+_EXTRA_CANDIDATES = (8, 64, 512)
+"""Numbers of candidates beyond the neighbours, tried in turn until all ties are in."""
 
 _BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
-"""Distances held at once, and entries of pairs; on a CPU they stay in its cache."""
+"""Maximum number of entries in a block. On a CPU a block fits in its cache."""
 
-_FEWEST_ROWS = {"cache": 128, "pairs": 1}
-"""Of a block, or products with it would be slow."""
-
-
-Found = tuple[Array, Array, Array]
-"""Candidates (runs, m, count), how near they are, and how near others at most.
-
-The last is of shape (runs, m).
-"""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """The nearest points of every query, but for the precision of the filter.
-
-    Attributes
-    ----------
-    neighbors : integer array of shape (runs, m, count)
-        In any order.
-    squared : array of shape (runs, m, count)
-        Their squared distances in that precision.
-    beyond : array of shape (runs, m)
-        The squared distance at least of any point that is not listed.
-    margin : array of shape (runs, 1, 1)
-        By how much squared distances may be off.
-    """
-
-    neighbors: Array
-    squared: Array
-    beyond: Array
-    margin: Array
-
-    @property
-    def lower(self) -> Array:
-        """Squared distances at least."""
-        xp = array_namespace(self.squared)
-        return xp.clip(self.squared - self.margin, min=0.0)
+_MIN_BLOCK_ROWS = {"cache": 128, "pairs": 1}
+"""Minimum number of rows in a block, for fast matrix products."""
 
 
 def nearest(
     features: Array, n_neighbors: int, queries: Array | None = None
 ) -> tuple[Array, Array]:
-    """Exact Euclidean nearest neighbours in every run.
+    """Find the exact Euclidean nearest neighbours of every query.
 
-    Of samples that are equally near, but for rounding, the first ones are listed, as
-    long as no more than 512 tie. A distance that may be rounding is zero.
+    Points at equal distance, up to rounding, are listed by index, provided that at most
+    512 points tie. Squared distances within the rounding error of zero are zero.
 
     Parameters
     ----------
-    features : array of shape (runs, n, d)
+    features : array of shape (batch, n, d)
+        Points.
     n_neighbors : int
-    queries : array of shape (runs, m, d) or None
-        With None every row of ``features`` is a query and never its own
-        neighbour.
+        Number of neighbours.
+    queries : array of shape (batch, m, d) or None
+        Queries. If None, every point is a query, and is not its own neighbour.
 
     Returns
     -------
-    squared_distances : array of shape (runs, m, n_neighbors)
-    neighbors : integer array of shape (runs, m, n_neighbors)
-        Nearest first.
+    squared_distances : array of shape (batch, m, n_neighbors)
+        Squared distances of the neighbours.
+    neighbors : integer array of shape (batch, m, n_neighbors)
+        Neighbours, the nearest first.
     """
     xp = array_namespace(features)
-    points, rounding = centred(features)
-    n, own, asked = points.shape[1], None, points
+    points, tolerance = centred(features)
+    n, query_index, centred_queries = points.shape[1], None, points
     if queries is None:
-        own = xp.arange(n, device=device(points))
+        query_index = xp.arange(n, device=device(points))
     else:
-        asked = queries - xp.mean(features, axis=1, keepdims=True)
+        centred_queries = queries - xp.mean(features, axis=1, keepdims=True)
 
-    def find(count: int, first: bool) -> Found:
-        # What the filter cannot tell apart is looked at in full precision.
-        filtered = first and n > _SHORT_ROW
-        found = rank(points, asked, own, count, filtered=filtered)
-        exact = _exact_squares(points, asked, found) if filtered else found.squared
-        return found.neighbors, exact, found.beyond
+    def search(count: int, first: bool) -> Candidates:
+        # Ties that the filter cannot resolve are searched in full precision.
+        filtered = first and n > SHORT_ROW
+        found, _ = filter_candidates(
+            points, centred_queries, query_index, count, single=filtered
+        )
+        if not filtered:
+            return found
+        squared = _exact_squares(points, centred_queries, found.indices)
+        return found._replace(values=squared)
 
-    possible = n if own is None else n - 1
-    return _all_ties_seen(find, n_neighbors, possible, rounding)
+    possible = n if query_index is None else n - 1
+    return _search_all_ties(search, n_neighbors, possible, tolerance)
 
 
 def largest_products(
     points: Array, n_neighbors: int, queries: Array | None = None
 ) -> tuple[Array, Array]:
-    """The largest absolute inner products with other points, in every run.
+    """Find the points of largest absolute inner product with every query.
 
-    Of equal ones, but for rounding, the first are listed, as by ``nearest``.
+    Equal products, up to rounding, are listed by index, as by ``nearest``.
 
     Parameters
     ----------
-    points, n_neighbors, queries
+    points : array of shape (batch, n, d)
+        Points.
+    n_neighbors, queries
         As for ``nearest``.
 
     Returns
     -------
-    products : array of shape (runs, m, n_neighbors)
-        The largest first.
-    neighbors : integer array of shape (runs, m, n_neighbors)
+    products : array of shape (batch, m, n_neighbors)
+        Absolute inner products, the largest first.
+    neighbors : integer array of shape (batch, m, n_neighbors)
+        Points of these products.
     """
     xp = array_namespace(points)
-    runs, n, _ = points.shape
-    asked = points if queries is None else queries
-    own = None if queries is not None else xp.arange(n, device=device(points))
-    # Twice what those of a row can be: what they lack is a distance as well as any.
-    lengths = xp.sqrt(positive_or_one(squared_norms(asked)))[..., None]
-    most = 2 * lengths * _longest(points)
-    rounding = 100 * xp.finfo(points.dtype).eps * most
+    batch, n, _ = points.shape
+    query_index = None if queries is not None else xp.arange(n, device=device(points))
+    queries = points if queries is None else queries
+    # Twice the upper bound of the products of a query. Its difference to a product is
+    # positive and grows as the product falls, so that it serves as a distance.
+    norms = xp.sqrt(positive_or_one(squared_norms(queries)))[..., None]
+    upper = 2 * norms * _largest_norm(points)
+    tolerance = 100 * xp.finfo(points.dtype).eps * upper
 
-    def find(count: int, first: bool) -> Found:
+    def search(count: int, first: bool) -> Candidates:
         parts = []
-        for part in _blocks(points, asked.shape[1], runs * n):
-            products = asked[:, part, :] @ xp.matrix_transpose(points)
-            itself = None if own is None else own[part]
-            parts.append(
-                _candidates(most[:, part, :] - xp.abs(products), itself, count)
-            )
-        return _joined(parts)
+        for rows in _row_blocks(points, queries.shape[1], batch * n):
+            products = queries[:, rows, :] @ xp.matrix_transpose(points)
+            excluded = None if query_index is None else query_index[rows]
+            values = upper[:, rows, :] - xp.abs(products)
+            parts.append(smallest_values(values, excluded, count))
+        return _concatenate(parts)
 
-    possible = n if own is None else n - 1
-    lacking, neighbors = _all_ties_seen(find, n_neighbors, possible, rounding)
-    found = most - lacking
-    return xp.where(found > rounding, found, xp.zeros_like(found)), neighbors
+    possible = n if query_index is None else n - 1
+    differences, neighbors = _search_all_ties(search, n_neighbors, possible, tolerance)
+    products = upper - differences
+    significant = products > tolerance
+    return xp.where(significant, products, xp.zeros_like(products)), neighbors
 
 
-def _all_ties_seen(
-    find: Callable[[int, bool], Found],
+def _search_all_ties(
+    search: Callable[[int, bool], Candidates],
     n_neighbors: int,
     possible: int,
-    rounding: Array,
+    tolerance: Array,
 ) -> tuple[Array, Array]:
-    """Neighbours (runs, m, n_neighbors) and how near, found with more and more spares.
+    """Search with more and more candidates until all ties are candidates.
 
-    ``find`` takes how many candidates there are to be, and whether it is the first
-    time.
+    ``search`` returns candidate sets, given their size and whether it is the first
+    search. ``possible`` is the number of points that may be neighbours of a query.
+    Returns the values and indices (batch, m, n_neighbors) of the neighbours.
     """
-    xp = array_namespace(rounding)
-    for spare in _SPARES:
-        count = min(n_neighbors + spare, possible)
-        candidates, near, beyond = find(count, spare == _SPARES[0])
-        order = xp.argsort(near, axis=-1)
-        nearest_first = gather(near, order), gather(candidates, order)
-        squared, neighbors, end = choose(*nearest_first, n_neighbors, rounding)
-        if count == possible or xp.all(beyond > end + 2 * rounding[..., 0]):
+    xp = array_namespace(tolerance)
+    for extra in _EXTRA_CANDIDATES:
+        count = min(n_neighbors + extra, possible)
+        found = search(count, extra == _EXTRA_CANDIDATES[0])
+        order = xp.argsort(found.values, axis=-1)
+        ascending = gather(found.values, order), gather(found.indices, order)
+        values, neighbors, last_tie = select_neighbors(
+            *ascending, n_neighbors, tolerance
+        )
+        # No other point can tie with the last neighbour, even after rounding.
+        complete = found.bound > last_tie + 2 * tolerance[..., 0]
+        if count == possible or xp.all(complete):
             break
-    return squared, neighbors
+    return values, neighbors
 
 
 def centred(features: Array) -> tuple[Array, Array]:
-    """Points (runs, n, d) about their mean, and what rounding does to squares.
+    """Centre points (batch, n, d); also return the tolerance for ties (batch, 1, 1).
 
-    The latter, (runs, 1, 1), is in proportion to the features as they were given,
-    which are no more exact than that.
+    Squared distances tie if they differ by at most the tolerance. It is proportional to
+    the squared norms before centring, which limit the precision of the features.
     """
     xp = array_namespace(features)
     largest = xp.max(squared_norms(features), axis=1)[:, None, None]
-    rounding = 100 * xp.finfo(features.dtype).eps * largest
-    return features - xp.mean(features, axis=1, keepdims=True), rounding
+    tolerance = 100 * xp.finfo(features.dtype).eps * largest
+    return features - xp.mean(features, axis=1, keepdims=True), tolerance
 
 
-def choose(
-    squared: Array, neighbors: Array, n_neighbors: int, rounding: Array
+def select_neighbors(
+    squared: Array, candidates: Array, n_neighbors: int, tolerance: Array
 ) -> tuple[Array, Array, Array]:
-    """The first neighbours of ranked candidates, ties being decided by index.
+    """Select the nearest of sorted candidates, ordering ties by index.
 
     Parameters
     ----------
-    squared, neighbors : arrays of shape (runs, m, count)
-        Nearest first.
+    squared, candidates : arrays of shape (batch, m, count)
+        Squared distances and candidates, the nearest first.
     n_neighbors : int
-    rounding : array of shape (runs, 1, 1) or (runs, m, 1)
+        Number of neighbours.
+    tolerance : array of shape (batch, 1, 1) or (batch, m, 1)
+        Largest difference of successive squared distances that tie.
 
     Returns
     -------
-    squared, neighbors : arrays of shape (runs, m, n_neighbors)
-    end : array of shape (runs, m)
-        The largest square that ties with the last neighbour's, link by link: no
-        point that is farther matters.
+    squared, neighbors : arrays of shape (batch, m, n_neighbors)
+        Squared distances and neighbours.
+    last_tie : array of shape (batch, m)
+        Largest squared distance in the chain of ties of the last neighbour. A point
+        that is farther away cannot be a neighbour.
     """
     xp = array_namespace(squared)
-    rounded = xp.where(squared > rounding, squared, xp.zeros_like(squared))
-    farther = squared[..., 1:] - squared[..., :-1] > rounding
-    if xp.all(farther):
+    rounded = xp.where(squared > tolerance, squared, xp.zeros_like(squared))
+    farther = squared[..., 1:] - squared[..., :-1] > tolerance
+    if xp.all(farther):  # no ties
         last = squared[..., n_neighbors - 1]
-        return rounded[..., :n_neighbors], neighbors[..., :n_neighbors], last
+        return rounded[..., :n_neighbors], candidates[..., :n_neighbors], last
+    # Candidates of a chain of ties have the same level.
     first = xp.zeros_like(squared[..., :1], dtype=xp.int64)
     level = xp.astype(farther, xp.int64)
     level = xp.concat([first, xp.cumulative_sum(level, axis=-1)], axis=-1)
     tied = level == level[..., n_neighbors - 1 : n_neighbors]
-    end = xp.max(xp.where(tied, squared, xp.zeros_like(squared)), axis=-1)
-    bound = 1 + xp.max(neighbors)
-    chosen = xp.argsort(level * bound + neighbors, axis=-1)[..., :n_neighbors]
-    return gather(rounded, chosen), gather(neighbors, chosen), end
+    last_tie = xp.max(xp.where(tied, squared, xp.zeros_like(squared)), axis=-1)
+    stride = 1 + xp.max(candidates)
+    order = xp.argsort(level * stride + candidates, axis=-1)[..., :n_neighbors]
+    return gather(rounded, order), gather(candidates, order), last_tie
 
 
-def rank(
-    points: Array, asked: Array, own: Array | None, count: int, *, filtered: bool = True
-) -> Ranked:
-    """The ``count`` nearest of the points, or who may be by the filter's precision.
+def filter_candidates(
+    points: Array,
+    queries: Array,
+    query_index: Array | None,
+    count: int,
+    *,
+    single: bool = True,
+) -> tuple[Candidates, Array]:
+    """Find the ``count`` nearest points up to the rounding error of the filter.
 
-    The filter works in single precision, on points scaled to lengths of at most 1. It
-    is off by no more than (3 d + 16) eps there: casting the numbers, the products and
-    sums of d + 1 of them in any order, and both squares. The bounds allow for that.
+    The points are scaled to norms of at most 1. The rounding error of a squared
+    distance is then at most (3 d + 16) eps: it covers the cast, the products and sums
+    of d + 1 numbers in any order, and both squared norms.
 
     Parameters
     ----------
-    points : array of shape (runs, n, d)
-        About their mean.
-    asked : array of shape (runs, m, d)
-    own : integer array of shape (m,) or None
-        Which of the points each of those asked is itself.
+    points : array of shape (batch, n, d)
+        Points with mean zero.
+    queries : array of shape (batch, m, d)
+        Queries.
+    query_index : integer array of shape (m,) or None
+        Index of each query among the points, which is excluded from its candidates.
     count : int
-    filtered : bool
-        Whether to filter in single precision at all.
+        Number of candidates.
+    single : bool
+        Whether to compute in single precision.
+
+    Returns
+    -------
+    candidates : Candidates
+        Candidates with their squared distances in the precision of the filter. The
+        bound is valid for exact distances.
+    error : array of shape (batch, 1, 1)
+        Rounding error bound of the squared distances.
     """
     xp = array_namespace(points)
-    single = filtered or points.dtype == xp.float32
+    single = single or points.dtype == xp.float32
     dtype = filter_dtype(points) if single else points.dtype
-    scale = _longest(points) if own is not None else _longest(points, asked)
-    coarse = xp.astype(points / scale, dtype)
-    coarse_asked = coarse if asked is points else xp.astype(asked / scale, dtype)
-    own_squares = squared_norms(coarse_asked)[..., None]
-    # (-2 y, |y|^2) (x, 1)' = |x - y|^2 - |x|^2
-    coarse = xp.concat([-2 * coarse, squared_norms(coarse)[..., None]], axis=-1)
-    coarse_asked = xp.concat([coarse_asked, xp.ones_like(own_squares)], axis=-1)
+    same = query_index is not None
+    scale = _largest_norm(points) if same else _largest_norm(points, queries)
+    x = xp.astype(points / scale, dtype)
+    y = x if queries is points else xp.astype(queries / scale, dtype)
+    query_norms = squared_norms(y)[..., None]
+    # (-2 x, |x|^2) (y, 1)' = |x - y|^2 - |y|^2
+    x = xp.concat([-2 * x, squared_norms(x)[..., None]], axis=-1)
+    y = xp.concat([y, xp.ones_like(query_norms)], axis=-1)
+    batch, n, d = points.shape
     found = [
-        _candidates(
-            coarse_asked[:, part, :] @ xp.matrix_transpose(coarse),
-            None if own is None else own[part],
+        smallest_values(
+            y[:, rows, :] @ xp.matrix_transpose(x),
+            None if query_index is None else query_index[rows],
             count,
         )
-        for part in _blocks(points, asked.shape[1], points.shape[0] * points.shape[1])
+        for rows in _row_blocks(points, queries.shape[1], batch * n)
     ]
-    neighbors, values, beyond = _joined(found)
-    margin = scale**2 * (3 * points.shape[-1] + 16) * float(xp.finfo(dtype).eps)
+    indices, values, bound = _concatenate(found)
+    error = scale**2 * (3 * d + 16) * float(xp.finfo(dtype).eps)
     squared, least = (
-        scale**2 * xp.astype(xp.clip(v + own_squares, min=0.0), points.dtype)
-        for v in (values, beyond[..., None])
+        scale**2 * xp.astype(xp.clip(v + query_norms, min=0.0), points.dtype)
+        for v in (values, bound[..., None])
     )
-    beyond = xp.clip(least - margin, min=0.0)[..., 0]
-    return Ranked(neighbors, squared, beyond, margin)
+    bound = xp.clip(least - error, min=0.0)[..., 0]
+    return Candidates(indices, squared, bound), error
 
 
-def _joined(parts: list[Found]) -> Found:
-    """What was found for blocks of queries, for all of them."""
-    xp = array_namespace(parts[0][0])
-    neighbors, values, beyond = (
-        xp.concat(arrays, axis=1) for arrays in zip(*parts, strict=True)
-    )
-    return neighbors, values, beyond
+def _concatenate(parts: list[Candidates]) -> Candidates:
+    """Concatenate the candidate sets of blocks of queries."""
+    xp = array_namespace(parts[0].indices)
+    return Candidates(*(xp.concat(a, axis=1) for a in zip(*parts, strict=True)))
 
 
-def _longest(*points: Array) -> Array:
-    """The largest length of a row in each run, 1 where all are zero: (runs, 1, 1)."""
+def _largest_norm(*points: Array) -> Array:
+    """Return the largest norm of a row, or 1 if all are zero: (batch, 1, 1)."""
     xp = array_namespace(points[0])
     squares = [xp.max(squared_norms(rows), axis=1) for rows in points]
-    longest = functools.reduce(xp.maximum, squares)
-    return xp.sqrt(positive_or_one(longest))[:, None, None]
+    largest = functools.reduce(xp.maximum, squares)
+    return xp.sqrt(positive_or_one(largest))[:, None, None]
 
 
-def _blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
-    """Slices of m rows whose ``width`` entries each fit into a block."""
+def _row_blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
+    """Return slices of m rows such that rows of ``width`` entries fit in a block."""
     entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
-    return slices(m, max(_FEWEST_ROWS[kind], entries // width))
+    return slices(m, max(_MIN_BLOCK_ROWS[kind], entries // width))
 
 
-def _candidates(squares: Array, own: Array | None, count: int) -> Found:
-    """Who is nearest (runs, b, count), how near, and how near at most others are.
-
-    Of each row of ``squares`` (runs, b, n), or of what else grows with the distance,
-    the entry at ``own`` (b,) is left out.
-    """
-    xp = array_namespace(squares)
-    runs, b, n = squares.shape
-    if own is not None:
-        squares[:, xp.arange(b, device=device(own)), own] = xp.inf
-    squares = squares.reshape(runs * b, n)
-    values, columns, beyond = _few(squares, count)
-    if columns.shape[1] > count:
-        places = smallest_places(values, count + 1)
-        values, columns = gather(values, places), gather(columns, places)
-        values, columns = _largest_last(values, columns)
-        beyond = xp.minimum(beyond, values[:, -1])
-    shape = runs, b, count
-    values, columns = values[:, :count].reshape(shape), columns[:, :count]
-    return columns.reshape(shape), values, beyond.reshape(runs, b)
-
-
-def _few(squares: Array, count: int) -> tuple[Array, Array, Array]:
-    """The smallest of squares (b, n), no fewer than ``count``; their columns; a bound.
-
-    Where rows are long enough, the count-th smallest of the minima of disjoint groups
-    is a cutoff that at least ``count`` meet, and few more: no row has to be sorted.
-    Others are taken as they are. No square that is left out is below the bound (b,).
-    """
-    xp = array_namespace(squares)
-    b, n = squares.shape
-    size = n // max(_SHORT_ROW, _GROUPS * count)
-    if size < 2:
-        columns = xp.broadcast_to(xp.arange(n, device=device(squares)), (b, n))
-        return squares, columns, xp.full_like(squares[:, 0], xp.inf)
-    groups = squares[:, : n // size * size].reshape(b, size, n // size)
-    cutoff = kth_smallest(xp.min(groups, axis=1), count)
-    return *_below(squares, cutoff[:, None]), cutoff
-
-
-def _below(squares: Array, cutoff: Array) -> tuple[Array, Array]:
-    """The squares (b, n) up to each row's cutoff (b, 1), and their columns.
-
-    Both are of shape (b, width), filled up with infinity where a row has fewer.
-    """
-    xp = array_namespace(squares)
-    b, n = squares.shape
-    hits = xp.nonzero((squares <= cutoff).reshape(-1))[0]
-    rows = hits // n
-    lines = xp.arange(b, dtype=rows.dtype, device=device(rows))
-    first = xp.searchsorted(rows, lines)
-    places = xp.arange(hits.shape[0], device=device(rows)) - xp.take(first, rows)
-    width = int(xp.max(places)) + 1
-    found = xp.full((b, width), xp.inf, dtype=squares.dtype, device=device(squares))
-    columns = xp.zeros((b, width), dtype=rows.dtype, device=device(rows))
-    found[rows, places] = squares.reshape(-1)[hits]
-    columns[rows, places] = hits - rows * n
-    return found, columns
-
-
-def _largest_last(values: Array, columns: Array) -> tuple[Array, Array]:
-    """Both arrays (b, count), the largest value having changed places with the last."""
-    xp = array_namespace(values)
-    lines = xp.arange(values.shape[0], device=device(columns))
-    largest = xp.argmax(values, axis=-1)
-    for array in (values, columns):
-        last = xp.asarray(array[:, -1], copy=True)
-        array[:, -1] = array[lines, largest]
-        array[lines, largest] = last
-    return values, columns
-
-
-def _exact_squares(points: Array, asked: Array, found: Ranked) -> Array:
-    """The squared distances of ranked neighbours (runs, m, count) in full precision."""
-    squares = squared_norms(points)
-    own_squares = squares if asked is points else squared_norms(asked)
-    return pair_squares(points, squares, asked, own_squares, found.neighbors)
+def _exact_squares(points: Array, queries: Array, candidates: Array) -> Array:
+    """Return squared distances (batch, m, count) of candidates in full precision."""
+    norms = squared_norms(points)
+    query_norms = norms if queries is points else squared_norms(queries)
+    return pair_squares(points, norms, queries, query_norms, candidates)
 
 
 def pair_squares(
-    points: Array, squares: Array, asked: Array, own_squares: Array, neighbors: Array
+    points: Array, norms: Array, queries: Array, query_norms: Array, candidates: Array
 ) -> Array:
-    """||a_i - p_j||^2 of those asked (runs, m, d) and their neighbours (runs, m, q).
+    """Return the squared distances between queries and their candidates.
 
-    ``squares`` and ``own_squares`` are the squared lengths of the points and of those
-    asked.
+    Parameters
+    ----------
+    points, queries : arrays of shape (batch, n, d) and (batch, m, d)
+        Points and queries.
+    norms, query_norms : arrays of shape (batch, n) and (batch, m)
+        Their squared norms.
+    candidates : integer array of shape (batch, m, count)
+        Candidates of each query.
+
+    Returns
+    -------
+    array of shape (batch, m, count)
+        Squared distances.
     """
     xp = array_namespace(points)
-    runs, n, d = points.shape
-    _, m, count = neighbors.shape
-    flat = flat_neighbors(neighbors, n).reshape(neighbors.shape)
-    lines, dots = points.reshape(runs * n, d), []
-    for part in _blocks(points, m, runs * count * d, "pairs"):
-        block = flat[:, part, :]
+    batch, n, d = points.shape
+    _, m, count = candidates.shape
+    flat = flat_neighbors(candidates, n).reshape(candidates.shape)
+    lines, dots = points.reshape(batch * n, d), []
+    for rows in _row_blocks(points, m, batch * count * d, "pairs"):
+        block = flat[:, rows, :]
         near = xp.take(lines, block.reshape(-1), axis=0).reshape(*block.shape, d)
-        dots.append((near @ asked[:, part, :, None])[..., 0])
-    sums = xp.take(squares.reshape(-1), flat.reshape(-1)).reshape(flat.shape)
-    squared = sums + own_squares[..., None] - 2 * xp.concat(dots, axis=1)
+        dots.append((near @ queries[:, rows, :, None])[..., 0])
+    sums = xp.take(norms.reshape(-1), flat.reshape(-1)).reshape(flat.shape)
+    squared = sums + query_norms[..., None] - 2 * xp.concat(dots, axis=1)
     return xp.clip(squared, min=0.0)

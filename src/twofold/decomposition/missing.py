@@ -1,4 +1,4 @@
-"""What SemiNMF and GNMF share: missing entries, which they take for unknowns."""
+"""Base class of SemiNMF and GNMF, which treat missing entries as unknowns."""
 
 from numbers import Real
 from typing import Any
@@ -11,8 +11,8 @@ from twofold.estimators.missing import ImputingMixin, learn_missing
 from twofold.estimators.reading import is_nan, read_samples
 
 
-class IncompleteFactorization(ImputingMixin, Factorization):
-    """A factorisation by least squares of samples whose entries may be missing."""
+class MissingAwareFactorization(ImputingMixin, Factorization):
+    """Least-squares factorisation of samples that may have missing entries."""
 
     missing_values: float | None
 
@@ -21,12 +21,19 @@ class IncompleteFactorization(ImputingMixin, Factorization):
         "missing_values": [Real, None],
     }
 
-    def _read_to_fit(
+    def _read_training(
         self, X: Any, mask: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Completed training samples (n, f) as they are fitted.
+        """Read, complete and scale the training samples.
 
-        Besides, what they were divided by, and which entries were missing, if any.
+        Returns
+        -------
+        samples : ndarray of shape (n, f)
+            Completed and scaled samples.
+        divisor : ndarray of shape (n,)
+            Number by which each sample was divided.
+        missing : boolean ndarray of shape (n, f), or None
+            Mask of the missing entries; None if there are none.
         """
         samples, missing, self.sample_shape_ = read_samples(
             self, X, self.sample_shape, mask, reset=True
@@ -35,46 +42,48 @@ class IncompleteFactorization(ImputingMixin, Factorization):
         if missing is not None:
             missing = to_numpy(missing)
             self._completion = learn_missing(samples, missing)
-        flat, divisor = self._scaled(self._flat(self._completed(samples, missing)))
+        completed = self._flat(self._completed(samples, missing))
+        scaled, divisor = self._scale_training(completed)
         if missing is None or not missing.any():
-            return flat, divisor, None
-        return flat, divisor, self._flat(missing)
+            return scaled, divisor, None
+        return scaled, divisor, self._flat(missing)
 
     def _completed(self, samples: Array, missing: Array | None) -> np.ndarray:
         missing = None if missing is None else to_numpy(missing)
         return super()._completed(to_numpy(samples), missing)
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> np.ndarray:
-        """``fit`` and then ``transform``."""
+        """Call ``fit`` and then ``transform``."""
         return self.fit(X, mask=mask).transform(X, mask=mask)
 
     def transform(self, X: Any, *, mask: Any = None) -> np.ndarray:
-        """Coefficients of samples against the fitted components.
+        """Return the coefficients of samples for the fitted components.
 
-        See the class for what they solve. Missing entries are those of ``impute`` at
-        first; the coefficients are solved for once more with what those of the first
-        time make of them. ``fit_transform`` is ``fit`` and then ``transform``; the
-        coefficients of the fit itself are ``coefficients_``.
+        The class describes the problem that they solve. If entries are missing, it is
+        solved twice: first with the entries that ``impute`` fills in, then with the
+        entries of the first reconstruction. ``fit_transform`` is ``fit`` followed by
+        ``transform``; the coefficients of the fit itself are ``coefficients_``.
 
         Parameters
         ----------
         X : array-like
             Samples of the shape that was fitted, or flat.
         mask : array-like of bool, or None
-            As for ``fit``.
+            Mask of the missing entries, as for ``fit``.
 
         Returns
         -------
         coefficients : ndarray of shape (m, n_components)
-            On the scale of ``coefficients_``.
+            Coefficients on the scale of ``coefficients_``.
         """
         stack, missing = self._read_completed(X, mask)
-        samples = self._new_scaled(self._flat(stack))
-        coefficients = self._place(samples)
+        samples = self._scale_new(self._flat(stack))
+        coefficients = self._predict_coefficients(samples)
         if missing is None:
             return coefficients
         model = coefficients @ self._centroids
-        return self._place(np.where(self._flat(to_numpy(missing)), model, samples))
+        refilled = np.where(self._flat(to_numpy(missing)), model, samples)
+        return self._predict_coefficients(refilled)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
