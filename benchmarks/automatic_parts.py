@@ -132,7 +132,7 @@ def subspace_graph(
 def paper_figures(measured: str) -> Numbers:
     """What the paper's TS-NMF reaches with parameters chosen by labels."""
     # Read here, since the package's own reader needs what draws its tables.
-    text = (files("twofold") / "reproduce" / "paper.csv").read_text(encoding="utf-8")
+    text = (files("twofold") / "paper" / "paper.csv").read_text(encoding="utf-8")
     cells: dict[str, dict[str, float]] = {}
     for row in csv.DictReader(text.splitlines()):
         if (row["method"], row["metric"]) == ("TS-NMF", measured.lower()):

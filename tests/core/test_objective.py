@@ -1,10 +1,9 @@
 import numpy as np
 import problems
 
-from twofold.core.grams import both_sides
+from twofold.core.grams import both_sides, projected_trace
 from twofold.core.graphs.construction import build_graph
 from twofold.core.missing.filling import Data
-from twofold.core.objective import projected_trace
 from twofold.core.solver import RECORDED, iterate, objective_terms, optimal_factors
 from twofold.core.state import SolverOptions
 from twofold.core.terms.smoothness import smoothness

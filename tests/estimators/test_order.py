@@ -1,4 +1,5 @@
 import numpy as np
+import problems
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,3 +82,17 @@ def test_transposing_images_does_not_change_the_order(values):
     other, other_group = content_order(turned, columns.reshape(4, 5).T.ravel())
     np.testing.assert_array_equal(order, other)
     np.testing.assert_array_equal(group, other_group)
+
+
+def test_the_order_survives_a_change_of_unit_that_changes_most_hashes():
+    """Rounding errors of float32 change the rounded entries of most samples."""
+    images = problems.positive((200, 12, 10)).astype(np.float32)
+    orders, hashes = [], []
+    for unit in (np.float32(1), np.float32(1 / 255)):
+        stack = (unit * images)[:, None]
+        norms = scaling.sample_norms(stack)
+        orders.append(order_module.sample_order(stack, norms, None, "global")[0])
+        rows = order_module._rounded_rows(stack, norms, None, "global")
+        hashes.append([hash(row.tobytes()) for row in rows(np.arange(200))])
+    np.testing.assert_array_equal(*orders)
+    assert np.mean(np.not_equal(*hashes)) > 0.5

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 from problems import LAYOUTS, stack
-from twofold.estimators.samples import from_stack
 
 from twofold import TSNMF
 from twofold.core.state import Solution
 from twofold.estimators import scaling
 from twofold.estimators.problem import lowest, read_problem
+from twofold.estimators.reading import from_stack
 
 
 def ended(total):

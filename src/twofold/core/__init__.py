@@ -1,7 +1,7 @@
-"""The numerics of TS-NMF: pure functions on arrays, one per equation.
+"""The numerics: pure functions on arrays, without estimators, files or global state.
 
-``samples`` are always (n, c, h, w), grey samples having c = 1. Arrays that
-differ between runs carry a leading ``runs`` axis. The right side, which learns
-P, reads the samples as they are; the left side, which learns Q, reads them
-transposed through the same functions.
+The functions are written against the array API standard, so that NumPy arrays and
+PyTorch tensors take the same path. Arrays that differ between the fits of a batch have
+a leading axis ``batch``. The code of the right side, which learns P, serves the left
+side, which learns Q, on transposed samples.
 """

@@ -1,4 +1,4 @@
-"""The one small place where NumPy and PyTorch arrays are treated differently."""
+"""Array helpers, and all operations in which NumPy and PyTorch differ."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
@@ -18,14 +18,14 @@ Array: TypeAlias = Any
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """A NumPy view or copy of an array on any device."""
+    """Return a NumPy view or copy of an array on any device."""
     if is_numpy_array(array):
         return array
     return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
 
 
 def like(values: Any, template: Array) -> Array:
-    """``values`` in the namespace, floating dtype and device of ``template``."""
+    """Convert ``values`` to the namespace, dtype and device of ``template``."""
     xp = array_namespace(template)
     if is_array_api_obj(values) and array_namespace(values) is not xp:
         values = to_numpy(values)
@@ -33,14 +33,14 @@ def like(values: Any, template: Array) -> Array:
 
 
 def moved(array: Array, template: Array) -> Array:
-    """An array in the namespace and on the device of ``template``; its dtype stays."""
+    """Move an array to the namespace and device of ``template``; keep its dtype."""
     if is_numpy_array(template):
         return to_numpy(array)
     return array.to(template.device)
 
 
 def take(array: Array, indices: Any) -> Array:
-    """The given rows of an array, in a copy."""
+    """Return a copy of the given rows of an array."""
     xp = array_namespace(array)
     return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
 
@@ -77,41 +77,49 @@ def take_batch(tree: Any, entries: Array) -> Any:
 
 
 def slices(n: int, step: int) -> list[slice]:
-    """Of n rows, at least one at a time: 0 to step, and so on."""
+    """Return slices of ``step`` rows, at least one, that cover n rows."""
     step = max(1, step)
     return [slice(begin, begin + step) for begin in range(0, n, step)]
 
 
 def squared_norms(points: Array) -> Array:
-    """Squared lengths of the rows of (..., n, d): (..., n)."""
+    """Compute the squared norms of the rows of (..., n, d): (..., n)."""
     if is_numpy_array(points):
         return np.vecdot(points, points)
     return (points * points).sum(-1)
 
 
-def gather(array: Array, places: Array) -> Array:
-    """``array[..., places]`` along the last axis."""
+def gather(array: Array, indices: Array) -> Array:
+    """Take ``array[..., indices]`` along the last axis."""
     if is_numpy_array(array):
-        return np.take_along_axis(array, places, axis=-1)
-    return array.gather(-1, places)
+        return np.take_along_axis(array, indices, axis=-1)
+    return array.gather(-1, indices)
 
 
 def kth_smallest(array: Array, k: int) -> Array:
-    """The k-th smallest number of each row (..., n), counting from 1: (...)."""
+    """Return the k-th smallest value of each row (..., n), counted from 1: (...)."""
     if is_numpy_array(array):
         return np.partition(array, k - 1, axis=-1)[..., k - 1]
     return array.topk(k, dim=-1, largest=False).values[..., -1]
 
 
-def smallest_places(array: Array, k: int) -> Array:
-    """Where each row (..., n) has its k smallest numbers, in any order: (..., k)."""
+def smallest_indices(array: Array, k: int) -> Array:
+    """Return the indices of the k smallest values of each row, unsorted: (..., k)."""
     if is_numpy_array(array):
         return np.argpartition(array, k - 1, axis=-1)[..., :k]
     return array.topk(k, dim=-1, largest=False).indices
 
 
 def inverses(matrices: Array) -> tuple[Array, Array]:
-    """Of (runs, k, k), and which of them exist (runs,); the others are undefined."""
+    """Invert matrices (batch, k, k).
+
+    Returns
+    -------
+    inverses : array of shape (batch, k, k)
+        Undefined for singular matrices.
+    exists : boolean array of shape (batch,)
+        False for singular matrices.
+    """
     if not is_numpy_array(matrices):
         import torch
 
@@ -119,54 +127,54 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
         return inverse, failed == 0
     inverse = np.zeros_like(matrices)
     exists = np.ones(len(matrices), dtype=bool)
-    for run, matrix in enumerate(matrices):
+    for i, matrix in enumerate(matrices):
         try:
-            inverse[run] = np.linalg.inv(matrix)
+            inverse[i] = np.linalg.inv(matrix)
         except np.linalg.LinAlgError:
-            exists[run] = False
+            exists[i] = False
     return inverse, exists
 
 
 def filter_dtype(array: Array) -> Any:
-    """Single precision, but double where PyTorch was told to multiply more coarsely."""
+    """Return float32, or float64 if PyTorch multiplies float32 in lower precision."""
     if is_numpy_array(array):
         return np.float32
     import torch
 
     try:
         exact = torch.get_float32_matmul_precision() == "highest"
-    except RuntimeError:  # set otherwise for one kind of device than for all
+    except RuntimeError:  # set differently for one kind of device
         exact = False
     return torch.float32 if exact else torch.float64
 
 
 def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:
-    """(A + A') M for each run, A being given by its q entries a row, of tensors.
+    """Compute (A + A') M of tensors, for A given by q entries in every row.
 
     Parameters
     ----------
-    neighbors, weights : tensors of shape (runs, n, q)
+    neighbors, weights : tensors of shape (batch, n, q)
         Row i of A has ``weights[i, s]`` in column ``neighbors[i, s]``.
-    dense : tensor of shape (runs, n, k)
+    dense : tensor of shape (batch, n, k)
         M.
 
     Returns
     -------
-    tensor of shape (runs, n, k)
+    tensor of shape (batch, n, k)
     """
-    runs, n, q = neighbors.shape
+    batch, n, q = neighbors.shape
     columns = flat_neighbors(neighbors)
-    flat = dense.reshape(runs * n, -1)
-    edges = weights.reshape(runs * n, q, 1)
+    flat = dense.reshape(batch * n, -1)
+    edges = weights.reshape(batch * n, q, 1)
     result = (edges * flat[columns]).sum(1)
-    # Rows of A' are reached by adding every row into its neighbours' rows.
-    spread = (edges * flat[:, None, :]).reshape(runs * n * q, flat.shape[1])
+    # The product with A' adds every row of M to the rows of its neighbours.
+    spread = (edges * flat[:, None, :]).reshape(batch * n * q, flat.shape[1])
     result.index_add_(0, columns.reshape(-1), spread)
     return result.reshape(dense.shape)
 
 
 def row_sums(neighbors: Array, weights: Array) -> Array:
-    """The row sums (runs, n, 1) of A + A', A being given as above."""
+    """Compute the row sums (batch, n, 1) of A + A', for A as in the function above."""
     if not is_numpy_array(weights):
         ones = array_namespace(weights).ones_like(weights[..., :1])
         return symmetric_product(neighbors, weights, ones)
@@ -177,25 +185,25 @@ def row_sums(neighbors: Array, weights: Array) -> Array:
 
 
 def flat_neighbors(neighbors: Array, n: int | None = None) -> Array:
-    """Neighbour lists (runs * m, q) of the disjoint union of all runs' graphs.
+    """Return neighbour lists (batch * m, q) of the disjoint union of the graphs.
 
-    Each has n samples, or as many as lists.
+    Each graph has n samples; n is m by default.
     """
     xp = array_namespace(neighbors)
-    runs, m, q = neighbors.shape
-    runs_before = xp.arange(runs, dtype=neighbors.dtype, device=device(neighbors))
-    offsets = (n or m) * runs_before
-    return (neighbors + offsets[:, None, None]).reshape(runs * m, q)
+    batch, m, q = neighbors.shape
+    graphs_before = xp.arange(batch, dtype=neighbors.dtype, device=device(neighbors))
+    offsets = (n or m) * graphs_before
+    return (neighbors + offsets[:, None, None]).reshape(batch * m, q)
 
 
 def sparse_rows(columns: Array, entries: Array) -> csr_array:
-    """The (n, n) SciPy array with ``entries`` (n, q) in ``columns`` (n, q)."""
+    """Return the sparse (n, n) array with ``entries`` (n, q) in ``columns`` (n, q)."""
     n, q = columns.shape
     flat = to_numpy(entries).reshape(-1), to_numpy(columns).reshape(-1)
     return csr_array((*flat, np.arange(0, n * q + 1, q)), shape=(n, n))
 
 
 def positive_or_one(array: Array) -> Array:
-    """1 in place of zeros, to divide by."""
+    """Replace zeros by 1, for a division."""
     xp = array_namespace(array)
     return xp.where(array > 0, array, xp.ones_like(array))

@@ -1,4 +1,4 @@
-"""Complete samples with a long side, written shorter as a whole."""
+"""Samples with a long side, written in a shorter basis."""
 
 from dataclasses import replace
 
@@ -14,15 +14,15 @@ Sides = tuple[Side, ...]
 def compact_sides(
     samples: Array, n_directions: tuple[int, int]
 ) -> tuple[Array, Sides, Sides]:
-    """Complete samples, as short as they can be, and the sides of both.
+    """Write complete samples in the shortest bases, and return the sides of both.
 
     Returns
     -------
     samples : array of shape (n, c, h, w)
     sides : (left, right)
-        Of these samples.
+        Sides of the shorter samples.
     long_sides : (left, right)
-        Of those that were given, for ``expand``.
+        Sides of the given samples, for ``expand``.
     """
     long_sides = both_sides(samples, n_directions)
     if all(side.basis is None for side in long_sides):
@@ -32,10 +32,10 @@ def compact_sides(
 
 
 def compact(samples: Array, sides: tuple[Side, ...]) -> Array:
-    """The samples (n, c, h, w) in the bases of their sides: L' X R.
+    """Write samples (n, c, h, w) in the bases of their sides: L' X R.
 
-    Every distance, product and objective stays the same, as the samples lie in what
-    the bases span. With missing entries they would not stay there.
+    Every distance, product and objective stays the same, since the samples lie in the
+    span of the bases. Filled samples would leave the span.
     """
     left, right = (side.basis for side in sides)
     if left is not None:
@@ -44,7 +44,7 @@ def compact(samples: Array, sides: tuple[Side, ...]) -> Array:
 
 
 def expand(solution: Solution, sides: tuple[Side, ...]) -> Solution:
-    """A solution for compact samples as one for the samples themselves."""
+    """Turn a solution for compact samples into a solution for the samples."""
     state = solution.state
     transpose = array_namespace(state.centroids).matrix_transpose
     left, right = (

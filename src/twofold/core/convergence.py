@@ -1,45 +1,98 @@
-"""Bookkeeping of a single iterative fit: objective history and stopping rule."""
+"""Bookkeeping of iterative fits: the history of objectives, and early stopping."""
+
+from collections.abc import Callable
 
 import numpy as np
 
-from twofold.core.solver import Callback
+Callback = Callable[[int, np.ndarray], bool]
+"""Called after every iteration with its number and the objectives of the fits that are
+still running, an array of shape (running,). All of them stop if it returns True.
+"""
 
 
-class ConvergenceMonitor:
-    """Record the objective of each iteration and decide when to stop.
+class BatchMonitor:
+    """Record the values of a batch of fits, and decide which of them stop.
 
     Parameters
     ----------
+    batch : int
+        Number of fits.
     max_iter : int
         Maximum number of iterations.
-    progress : callable or None
-        Called with the number of the iteration and its objective, an array of shape
-        (1,). The fit stops early if it returns True.
+    callback : callable or None
+
+    Attributes
+    ----------
+    running : integer array of shape (running,)
+        Fits that are still running.
+    history : list of array of shape (values, batch)
+        Values of every iteration, the objective last; NaN for fits that have stopped.
+    """
+
+    def __init__(self, batch: int, max_iter: int, callback: Callback | None) -> None:
+        self.batch = batch
+        self.max_iter = max_iter
+        self.callback = callback
+        self.running = np.arange(batch)
+        self.history: list[np.ndarray] = []
+
+    def changes(self) -> np.ndarray:
+        """Return |change| of the objectives of the running fits in the last iteration.
+
+        It is infinite after the first iteration.
+        """
+        if len(self.history) < 2:
+            return np.full(len(self.running), np.inf)
+        last, before = (values[-1, self.running] for values in self.history[:-3:-1])
+        return np.abs(last - before)
+
+    def record(self, values: np.ndarray) -> None:
+        """Record the values (values, running) of an iteration, the objective last."""
+        self.history.append(np.full((len(values), self.batch), np.nan))
+        self.history[-1][:, self.running] = values
+
+    def stop(self, converged: np.ndarray) -> np.ndarray:
+        """Return which of the running fits stop here: (running,).
+
+        They have converged, or the callback asks for it, or the iterations are used up.
+        They are no longer among ``running`` afterwards.
+        """
+        count, objectives = len(self.history), self.history[-1][-1, self.running]
+        halt = self.callback is not None and self.callback(count, objectives)
+        stopped = converged | halt | (count == self.max_iter)
+        self.running = self.running[~stopped]
+        return stopped
+
+    def history_of(self, fit: int) -> np.ndarray:
+        """Return the values of one fit so far: (values, n_iter)."""
+        return np.stack(self.history, axis=1)[:, :, fit]
+
+
+class ConvergenceMonitor(BatchMonitor):
+    """The monitor of a single fit.
 
     Attributes
     ----------
     converged : bool
         Whether the last iteration met the tolerance.
-    running : bool
-        Whether another iteration is due.
     """
 
-    def __init__(self, max_iter: int, progress: Callback | None) -> None:
-        self.max_iter = max_iter
-        self.progress = progress
-        self.objectives: list[float] = []
+    def __init__(self, max_iter: int, callback: Callback | None) -> None:
+        super().__init__(1, max_iter, callback)
         self.converged = False
-        self.running = True
 
-    def record(self, objective: float, *, converged: bool) -> None:
-        """Record the objective at the end of an iteration."""
-        self.objectives.append(float(objective))
+    def finish_iteration(self, objective: float, *, converged: bool) -> None:
+        """Record the objective of an iteration, and decide whether to stop."""
         self.converged = bool(converged)
-        count, last = len(self.objectives), np.array(self.objectives[-1:])
-        stop = self.progress is not None and self.progress(count, last)
-        self.running = not (self.converged or stop or count == self.max_iter)
+        self.record(np.array([[objective]], dtype=float))
+        self.stop(np.array([self.converged]))
 
     @property
-    def history(self) -> np.ndarray:
+    def is_running(self) -> bool:
+        """Whether another iteration is due."""
+        return bool(self.running.size)
+
+    @property
+    def objectives(self) -> np.ndarray:
         """Objective after each iteration, of shape (n_iter,)."""
-        return np.array(self.objectives)
+        return self.history_of(0)[-1]

@@ -11,9 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.convergence import ConvergenceMonitor
+from twofold.core.convergence import Callback, ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
-from twofold.core.solver import Callback
 from twofold.core.terms import Weights
 from twofold.core.terms.smoothness import smoothness
 from twofold.core.updates import (
@@ -172,7 +171,7 @@ def factorize(
     products = side_products(samples, centroids, graph)
     weights: Weights = {"graph_weight": graph_weight}
     monitor, objective = ConvergenceMonitor(max_iter, progress), np.inf
-    while monitor.running:
+    while monitor.is_running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), weights)
         if missing_entries is not None:
@@ -181,9 +180,9 @@ def factorize(
         products = side_products(samples, centroids, graph)
         factors = coefficients, centroids
         objective = factor_objective(samples, energy, factors, products, graph_weight)
-        monitor.record(objective, converged=before - objective <= tolerance)
+        monitor.finish_iteration(objective, converged=before - objective <= tolerance)
     factors = coefficients[0, ...], centroids[0, ...]
-    return FactorizationResult(*factors, monitor.history, monitor.converged)
+    return FactorizationResult(*factors, monitor.objectives, monitor.converged)
 
 
 def factor_objective(

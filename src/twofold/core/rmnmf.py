@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twofold.core.arrays import positive_or_one
-from twofold.core.convergence import ConvergenceMonitor
+from twofold.core.convergence import Callback, ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
 from twofold.core.prediction import Predictor
-from twofold.core.solver import Callback
 from twofold.core.terms.smoothness import smoothness
 
 FIRST_PENALTY, GROWTH = 1e-5, 1.1
@@ -125,7 +124,7 @@ def robust_factors(
     U = robust_centroids(rows, V)
     objective = _objective(rows - V @ U, V, graph, graph_weight)
     U = U if basis is None else U @ basis.T
-    return RobustFactors(V, U, monitor.history, objective, gap, monitor.converged)
+    return RobustFactors(V, U, monitor.objectives, objective, gap, monitor.converged)
 
 
 def _alm(
@@ -145,14 +144,14 @@ def _alm(
     state = _State(V, V, U, zeros[0], samples - V @ U, zeros[1])
     allowed = tol * row_norms(samples).sum()
     typical = (V.shape[1] / len(V)) ** 0.5
-    while monitor.running:
+    while monitor.is_running:
         before = state.dual
         state = _iterate(samples, state, graph, graph_weight, penalty)
         gap = float(np.abs(state.V - state.H).max() / typical)
         # The step of Y / rho is the constraint residual X - V U - E.
         met = gap <= tol and row_norms(state.dual - before).sum() <= allowed
         objective = _objective(state.residual, state.V, graph, graph_weight)
-        monitor.record(objective, converged=met)
+        monitor.finish_iteration(objective, converged=met)
         state = replace(state, dual=state.dual / growth)  # Y / rho of the next rho
         penalty *= growth
     return state, gap

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from twofold.core.convergence import ConvergenceMonitor
-from twofold.core.solver import Callback
+from twofold.core.convergence import Callback, ConvergenceMonitor
 
 _GROWTH, _MAX_GROWTH = 1.5, 1e7
 """Growth factor of mu in an iteration, and its maximum in total."""
@@ -91,7 +90,7 @@ def split(
     max_penalty = _MAX_GROWTH * penalty
     low_rank, rank = np.zeros_like(samples), 1
     monitor, norm = ConvergenceMonitor(max_iter, progress), np.linalg.norm(samples)
-    while monitor.running:
+    while monitor.is_running:
         sparse = soft_threshold(samples - low_rank + dual / penalty, weight / penalty)
         left, values, right = singular_value_threshold(
             samples - sparse + dual / penalty, 1 / penalty, rank
@@ -102,8 +101,8 @@ def split(
         penalty = min(_GROWTH * penalty, max_penalty)
         objective = values.sum() + weight * np.abs(sparse).sum()
         residual = float(np.linalg.norm(difference) / norm)
-        monitor.record(objective, converged=residual <= tol)
-    end = monitor.history, residual, monitor.converged
+        monitor.finish_iteration(objective, converged=residual <= tol)
+    end = monitor.objectives, residual, monitor.converged
     return Split(left, values, right, sparse, *end)
 
 

@@ -1,14 +1,19 @@
 """Algorithm 1: the loop over a batch of starts and weights, and its stopping rule."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from twofold.core.arrays import Array, like, take_batch, to_numpy
-from twofold.core.grams import Side, both_residuals, both_ways, project
+from twofold.core.convergence import BatchMonitor, Callback
+from twofold.core.grams import (
+    Side,
+    both_residuals,
+    both_ways,
+    project,
+    projected_trace,
+)
 from twofold.core.missing.filling import Data
-from twofold.core.objective import RESIDUALS, projected_trace
 from twofold.core.projected import project_side
 from twofold.core.state import (
     NOTHING_TRACKED,
@@ -27,11 +32,13 @@ from twofold.core.updates import (
     update_projection,
 )
 
-RECORDED = (*RESIDUALS, *(term.name for term in TERMS), "total")
+RECORDED = (
+    "left_residual",
+    "right_residual",
+    *(term.name for term in TERMS),
+    "total",
+)
 """Names of the values that are recorded in every iteration."""
-
-Callback = Callable[[int, np.ndarray], bool]
-"""Called after every iteration with its number and the objectives; True stops."""
 
 
 def solve(
@@ -75,24 +82,21 @@ def solve(
     }
     data = Data(samples, sides, missing)
     factors: Factors = optimal_factors(data, start)  # line 2
-    running = np.arange(start.shape[0])
-    history: list[np.ndarray] = []  # (terms, batch) of every iteration
+    monitor = BatchMonitor(start.shape[0], options.max_iter, callback)
     solutions: dict[int, Solution] = {}
-    while running.size:
+    while monitor.running.size:
         state, data = iterate(data, factors, batch, options)
-        history.append(np.full((len(RECORDED), start.shape[0]), np.nan))
-        history[-1][:, running] = objective_terms(data, state, batch)
-        converged = _converged(history, options.tol * energy)[running]
-        values = history[-1][-1, running]
-        halt = callback is not None and callback(len(history), values)
-        stopped = converged | halt | (len(history) == options.max_iter)
+        monitor.record(objective_terms(data, state, batch))
+        converged = monitor.changes() <= options.tol * energy
+        entries = monitor.running
+        stopped = monitor.stop(converged)
         if stopped.any():  # these entries leave the batch
             for i in np.flatnonzero(stopped).tolist():
-                entry = int(running[i])
-                record = np.stack(history)[:, :, entry]
-                solutions[entry] = _solution(state, data, i, record, converged[i])
+                entry = int(entries[i])
+                history = dict(zip(RECORDED, monitor.history_of(entry), strict=True))
+                solutions[entry] = _solution(state, data, i, history, converged[i])
             kept = np.flatnonzero(~stopped)
-            running, data = running[kept], data.take(kept)
+            data = data.take(kept)
             state, batch = take_batch((state, batch), kept)
         factors = state
     return [solutions[entry] for entry in range(start.shape[0])]
@@ -166,20 +170,13 @@ def objective_terms(data: Data, state: State, weights: Weights) -> np.ndarray:
 
 
 def _solution(
-    state: State, data: Data, i: int, record: np.ndarray, converged: bool
+    state: State, data: Data, i: int, history: dict[str, np.ndarray], converged: bool
 ) -> Solution:
-    """Return the solution of the i-th running entry, with its terms (n_iter, terms)."""
+    """Return the solution of the i-th running entry."""
     one = np.array([i])
     return Solution(
         take_batch(replace(state, tracked=NOTHING_TRACKED), one),
-        dict(zip(RECORDED, record.T, strict=True)),
+        history,
         bool(converged),
         None if data.missing is None else data.take(one).samples[0, ...],
     )
-
-
-def _converged(history: list[np.ndarray], tolerance: float) -> np.ndarray:
-    """Tell which totals changed by at most ``tolerance`` in the last iteration."""
-    if len(history) < 2:
-        return np.zeros(history[0].shape[1], dtype=bool)
-    return np.abs(history[-1][-1] - history[-2][-1]) <= tolerance

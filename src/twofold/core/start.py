@@ -1,4 +1,4 @@
-"""Seeded starts for V, all strictly positive: a zero never leaves zero."""
+"""Seeded starts of V, all strictly positive: multiplicative steps keep zeros."""
 
 import warnings
 
@@ -24,10 +24,10 @@ from twofold.core.updates import update_centroids, update_projection
 STARTS = ("spectral", "k-means", "random")
 
 SIMPLE_STARTS = ("k-means", "random")
-"""Those that need no projections."""
+"""Starts that need no projections."""
 
 FLOOR = 0.2
-"""Added to cluster indicators, as Ding et al. (2010) start Semi-NMF."""
+"""Constant that is added to cluster indicators, as in Ding et al. (2010)."""
 
 _SLIVER = 0.1
 """A connected component with fewer samples, in units of n / k, is not a cluster."""
@@ -72,7 +72,7 @@ def starts(
 
 
 def simple_start(points: np.ndarray, k: int, kind: str, seed: int) -> np.ndarray:
-    """V^0 (n, k): K-means indicators of ``points`` (n, d), or random numbers."""
+    """Return V^0 (n, k): K-means indicators of ``points`` (n, d), or random numbers."""
     if kind == "random":
         draws = np.random.RandomState(seed).uniform(size=(len(points), k))
         return draws + FLOOR
@@ -80,7 +80,7 @@ def simple_start(points: np.ndarray, k: int, kind: str, seed: int) -> np.ndarray
 
 
 def indicators(labels: np.ndarray, k: int) -> np.ndarray:
-    """The (n, k) cluster indicators of ``labels``, lifted off zero."""
+    """Return the (n, k) cluster indicators of ``labels``, plus a constant."""
     return np.eye(k)[labels] + FLOOR
 
 
@@ -180,7 +180,7 @@ def spectral_embedding(
 def spectral_labels(
     weights: csr_array, k: int, seed: int, n_init: int = 10
 ) -> np.ndarray:
-    """K-means labels of the spectral embedding."""
+    """Run K-means in the spectral embedding of a graph; return the labels (n,)."""
     return kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
 
 
@@ -189,15 +189,15 @@ def _leading(
 ) -> np.ndarray:
     try:
         return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance)[1]
-    except ArpackNoConvergence as stopped:  # a start need not be exact
+    except ArpackNoConvergence as stopped:  # an approximate start is enough
         return stopped.eigenvectors
 
 
 def kmeans_labels(
     points: np.ndarray, k: int, seed: int, n_init: int = 10
 ) -> np.ndarray:
-    """K-means labels of points (n, d): fewer than k where fewer differ."""
+    """Run K-means on points (n, d); fewer than k labels are used if points repeat."""
     with warnings.catch_warnings():
-        # Fewer distinct points than clusters is no fault of a start.
+        # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return k_means(points, k, n_init=n_init, random_state=seed)[1]

@@ -19,12 +19,12 @@ from twofold.core.graphs.graph import Graph
 from twofold.core.terms import TERMS, Weights
 
 _FAR_FROM_SINGULAR = 0.01
-"""Part of the condition at which a pseudo-inverse would differ from the inverse."""
+"""Fraction of the condition number at which the pseudo-inverse would truncate."""
 
 
 @dataclass(frozen=True)
 class Products:
-    """What the V step needs of one side: small products, never the samples.
+    """Products of one side that the V step takes; it never needs the samples.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Products:
     cross : array of shape (batch, n, k)
         B = v(X^(P))' v(U^(P)).
     graph : Graph or None
-        W and D; None stands for a graph without edges.
+        W and D; None for a graph without edges.
     """
 
     inner: Array
@@ -44,7 +44,7 @@ class Products:
 def side_products(
     features: Array, centroid_features: Array, graph: Graph | None = None
 ) -> Products:
-    """A and B of Eq. (def_AB) from projected samples and projected centroids."""
+    """Compute A and B of Eq. (def_AB) from projected samples and centroids."""
     across = array_namespace(features).matrix_transpose(centroid_features)
     return Products(centroid_features @ across, features @ across, graph)
 
@@ -93,26 +93,27 @@ def update_projection(
 
 
 def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -> Array:
-    """A rotation (batch, d, d) among the tied eigenvectors, all others staying.
+    """Return a rotation (batch, d, d) of the tied eigenvectors, by descending energy.
 
     Parameters
     ----------
     vectors : array of shape (batch, d, d)
     gram : array of shape (d, d) or (batch, d, d)
     above : array of shape (batch, d)
-        By how much their eigenvalues exceed that at which they tie.
+        Difference of the eigenvalues to the eigenvalue of the tie.
     tied : boolean array of shape (batch, d)
+        True for eigenvectors that tie.
     """
     xp = array_namespace(vectors)
     d = vectors.shape[-1]
     energy = xp.matrix_transpose(vectors) @ gram @ vectors
     among = tied[..., :, None] & tied[..., None, :]
-    # The others go below or above any energy, in the order that they have.
+    # The other eigenvectors keep their order below or above all energies.
     steps = (1 + xp.arange(d, dtype=above.dtype, device=device(above))) / d
-    places = xp.sign(above) * 3 + steps
-    places = xp.where(tied, xp.zeros_like(places), places)
-    places = places * xp.linalg.trace(gram)[..., None]
-    own = xp.eye(d, dtype=above.dtype, device=device(above)) * places[..., None, :]
+    levels = xp.sign(above) * 3 + steps
+    levels = xp.where(tied, xp.zeros_like(levels), levels)
+    levels = levels * xp.linalg.trace(gram)[..., None]
+    own = xp.eye(d, dtype=above.dtype, device=device(above)) * levels[..., None, :]
     return xp.linalg.eigh(xp.where(among, -energy, own))[1]
 
 
@@ -164,16 +165,16 @@ def descent_ratio(
 
 
 def positive_part(array: Array) -> Array:
-    """M^+ = (|M| + M) / 2; the negative part M^- is the positive part of -M."""
+    """Return M^+ = (|M| + M) / 2; M^- is the positive part of -M."""
     return array_namespace(array).clip(array, min=0.0)
 
 
 def update_centroids(samples: Array, coefficients: Array) -> Array:
-    """Eq. (update_u): U_j = sum_i X_i (V (V'V)^-1)_ij, for every entry of the batch.
+    """Compute U_j = sum_i X_i (V (V'V)^-1)_ij, Eq. (update_u).
 
-    V'V is inverted after its columns are scaled to length 1, so that a cluster
-    with tiny coefficients is not mistaken for one that depends on the others;
-    where columns do depend on each other the pseudo-inverse is used.
+    The columns of V are scaled to length 1 before V'V is inverted, so that a cluster
+    with tiny coefficients is not mistaken for a linear combination of the others. If
+    the columns are linearly dependent, the pseudo-inverse is used.
 
     Parameters
     ----------
@@ -197,10 +198,10 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
 
 
 def _pseudo_inverse(correlation: Array) -> Array:
-    """Of symmetric matrices (batch, k, k) with ones on the diagonal.
+    """Compute pseudo-inverses of symmetric matrices (batch, k, k) with unit diagonal.
 
-    Eigenvalues below 10 k eps are taken for zeros. Where none is near that, the plain
-    inverse is the same and far cheaper.
+    Eigenvalues below 10 k eps count as zeros. Without any such eigenvalue the inverse
+    is the same, and far cheaper.
     """
     xp = array_namespace(correlation)
     rtol = 10 * correlation.shape[-1] * xp.finfo(correlation.dtype).eps
@@ -208,26 +209,26 @@ def _pseudo_inverse(correlation: Array) -> Array:
     condition = _column_sum_norm(correlation) * _column_sum_norm(inverse)
     plain = exists & (condition * rtol < _FAR_FROM_SINGULAR)
     if not xp.all(plain):
-        # Few, if any, and small: a CPU is the faster with them.
-        others = np.flatnonzero(~to_numpy(plain))
-        pseudo = np.linalg.pinv(to_numpy(take(correlation, others)), rtol=rtol)
-        inverse[xp.asarray(others, device=device(inverse))] = like(pseudo, inverse)
+        # These are few and small: a CPU is faster than a GPU.
+        singular = np.flatnonzero(~to_numpy(plain))
+        pseudo = np.linalg.pinv(to_numpy(take(correlation, singular)), rtol=rtol)
+        inverse[xp.asarray(singular, device=device(inverse))] = like(pseudo, inverse)
     return inverse
 
 
 def _column_sum_norm(matrices: Array) -> Array:
-    """The norm induced by the sum of absolute entries, of (batch, k, k): (batch,)."""
+    """Compute the largest absolute column sum of matrices (batch, k, k): (batch,)."""
     xp = array_namespace(matrices)
     return xp.max(xp.sum(xp.abs(matrices), axis=-2), axis=-1)
 
 
 def unit_columns(coefficients: Array) -> tuple[Array, Array]:
-    """V with columns of length 1, and their lengths (batch, 1, k) before.
+    """Scale the columns of V to length 1, and return their lengths (batch, 1, k).
 
-    A column of zeros stays as it is, with length 1.
+    A column of zeros is not changed, and its length is 1.
     """
     xp = array_namespace(coefficients)
-    # The largest entry is taken out first: squares of tiny entries vanish.
+    # Dividing by the largest entry first avoids the underflow of tiny squares.
     peaks = xp.max(coefficients, axis=-2, keepdims=True)
     peaks = positive_or_one(peaks)
     scaled = coefficients / peaks
@@ -236,14 +237,14 @@ def unit_columns(coefficients: Array) -> tuple[Array, Array]:
 
 
 def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
-    """Eq. (adjust): columns of V to length 1, centroids multiplied by the length.
+    """Scale the columns of V to length 1 and the centroids inversely, Eq. (adjust).
 
     Returns
     -------
     coefficients : array of shape (batch, n, k)
     centroids : array of shape (batch, k, c, h, w)
     lengths : array of shape (batch, 1, k)
-        The lengths that moved from the columns to the centroids.
+        Lengths of the columns of V before.
     """
     unit, lengths = unit_columns(coefficients)
     batch, _, k = lengths.shape
@@ -251,9 +252,9 @@ def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
 
 
 def canonical_signs(projection: Array) -> Array:
-    """Directions (d, r) turned so that the largest entry of each is positive.
+    """Flip the signs of directions (d, r) so that their largest entries are positive.
 
-    Eq. (sol_P_pre) leaves their signs open, and P P' does not feel them.
+    Eq. (sol_P_pre) does not determine the signs, and P P' does not depend on them.
     """
     xp = array_namespace(projection)
     largest = xp.argmax(xp.abs(projection), axis=0)

@@ -13,13 +13,12 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    _fit_context,
     clone,
 )
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import Array
+from twofold.estimators._sklearn import Interval, _fit_context
 from twofold.estimators.parameters import draw_seeds
 from twofold.estimators.problem import Problem, read_problem
 from twofold.estimators.progress import SearchProgress

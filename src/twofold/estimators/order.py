@@ -1,4 +1,4 @@
-"""An order of the samples by what they hold, so that the given order is no matter."""
+"""An order of the samples by their content, so that the given order does not matter."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,21 +11,27 @@ from twofold.core.grams import both_ways
 from twofold.estimators.scaling import row_blocks
 
 _RUNS = 8
-"""Runs of equal numbers that a short key shows of a sorted sample."""
+"""Number of runs of equal values in a short key of a sorted sample."""
 
 _BLOCKS_A_ROUND, _MOST_ROUNDS = 4, 8
-"""Rows that fill more blocks are compared part by part, in so many parts at most."""
+"""Blocks of rows for one round of comparisons, and maximum number of rounds."""
 
 Rows: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""Gives the entries of samples, int32 of shape (m, f), by their indices (m,)."""
+"""Returns the rounded entries of samples, int32 (m, f), by their indices (m,)."""
 
 
 def sample_order(
     samples: Array, norms: Array, missing: Array | None, scale: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``content_order`` of the samples as the fit sees them, but for rounding."""
+    """Return ``content_order`` of scaled samples, rounded.
+
+    Rounding makes the order independent of the unit of the pixels. A hash of the
+    rounded entries would not do: in single precision a change of unit moves an entry
+    across a rounding boundary in nearly every sample, which changes its hash, but
+    hardly ever its position in the sorted order.
+    """
     norms = to_numpy(norms)
-    by_norm = np.argsort(norms, kind="stable")  # decides between what is else alike
+    by_norm = np.argsort(norms, kind="stable")  # the order of identical samples
     rows = _rounded_rows(samples, norms, missing, scale)
     columns = np.arange(math.prod(samples.shape[1:])).reshape(samples.shape[1:])
     transposed = both_ways(columns)[0].reshape(-1)
@@ -37,19 +43,19 @@ def sample_order(
 def _rounded_rows(
     samples: Array, norms: np.ndarray, missing: Array | None, scale: str
 ) -> Rows:
-    """Entries of samples by index, in units of the rounding in terms of their norms."""
+    """Return a function that gives the rounded entries of samples over their norms."""
     step = 1e-9 if norms.dtype == np.float64 else 1e-5
-    if step > 1e-9 and scale == "sample":  # brightness is divided out with more error
+    if step > 1e-9 and scale == "sample":  # the norm is divided out with a larger error
         step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
     sizes = positive_or_one(norms)
     lengths = norms / sizes.max()
     numbers = to_numpy(samples)
-    holes = None if missing is None else to_numpy(missing)
+    hidden = None if missing is None else to_numpy(missing)
 
     def rows(indices: np.ndarray) -> np.ndarray:
         flat = numbers[indices].reshape(len(indices), -1) / sizes[indices, None]
-        if holes is not None:  # what is missing in both is alike, and no number is 2
-            flat[holes[indices].reshape(flat.shape)] = 2.0
+        if hidden is not None:  # no entry is 2, so this marks missing entries
+            flat[hidden[indices].reshape(flat.shape)] = 2.0
         if scale == "global":
             flat = np.column_stack([flat, lengths[indices]])
         return np.rint(flat / step).astype(np.int32)
@@ -60,31 +66,30 @@ def _rounded_rows(
 def content_order(
     rows: Rows, first: np.ndarray, transposed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort samples by what they hold, and tell which of them are identical.
+    """Sort samples by their content, and find identical samples.
 
-    Whatever draws random numbers for samples in this order is indifferent to the
-    order in which they came. Their sorted entries decide, and the arrangement of
-    the entries only between samples that hold the same ones. The samples are read
-    by blocks and never held as a whole.
+    Random numbers that are drawn for samples in this order do not depend on the order
+    in which the samples were given. The sorted entries of two samples are compared
+    first, and the arrangement of the entries only if these are equal. The samples are
+    read by blocks, and never copied as a whole.
 
     Parameters
     ----------
     rows : callable
         ``rows(indices)`` gives the entries of some of the n samples.
     first : integer array of shape (n,)
-        All samples, in the order that is kept by those which are identical.
+        All samples; identical samples keep this order.
     transposed : integer array of shape (f,)
-        The entries in the order that gives the transposed samples. Each sample is
-        sorted by the smaller of both, so that transposing all of them does not
-        change the order, but for samples that are transposes of each other.
+        Indices of the entries of the transposed samples. Each sample is sorted by the
+        smaller of both arrangements, so that transposing all samples does not change
+        the order, except among samples that are transposes of each other.
 
     Returns
     -------
     order : array of shape (n,)
         Indices that sort the samples.
     group : array of shape (n,)
-        A number for each sample in that order, the same for identical ones:
-        0, 1, ..., never falling.
+        The same number for identical samples, in that order: 0, 1, ..., ascending.
     """
     n, f = len(first), len(transposed)
 
@@ -106,27 +111,26 @@ def content_order(
 
 
 def _short_keys(rows: np.ndarray) -> np.ndarray:
-    """Keys (m,) of sorted rows (m, f) that sort as the rows do, but may be equal.
+    """Return short keys (m,) that sort as the sorted rows (m, f), but may be equal.
 
-    The first numbers that differ decide between two rows, and most numbers of an
-    image may be one and the same, such as zero. So a key tells the first few runs of
-    equal numbers: where each starts, and its number. Of two rows that are alike up to
-    a run, the one whose run starts later goes on with the smaller number.
+    Many entries of an image may be equal, such as zeros. A key therefore holds the
+    first few runs of equal values: the start of each run, and its value. If two rows
+    are equal up to a run, the row whose run starts later has the smaller value there.
     """
     m, f = rows.shape
     new = np.ones(rows.shape, dtype=bool)
     np.not_equal(rows[:, 1:], rows[:, :-1], out=new[:, 1:])
-    places, counts = np.flatnonzero(new), np.count_nonzero(new, axis=1)
+    positions, counts = np.flatnonzero(new), np.count_nonzero(new, axis=1)
     run = np.arange(_RUNS)
     before = (np.cumsum(counts) - counts)[:, None]
-    starts = places.take(before + run, mode="clip") - f * np.arange(m)[:, None]
+    starts = positions.take(before + run, mode="clip") - f * np.arange(m)[:, None]
     starts = np.where(run < counts[:, None], starts, f)
     numbers = np.take_along_axis(rows, np.minimum(starts, f - 1), axis=1)
     return _keys(np.stack([-starts, numbers], axis=2).reshape(m, 2 * _RUNS))
 
 
 def _ranks_within(level: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
-    """Ranks (v, n) of samples in each of v views, to compare within a level (n,)."""
+    """Rank the samples (n,) of every level in each of v arrangements: (v, n)."""
     ranks = np.zeros((len(views), len(level)), dtype=np.int64)
     for members in _batches(level, f):
         ranks[:, members] = _view_ranks(members, views, f)
@@ -134,7 +138,7 @@ def _ranks_within(level: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
 
 
 def _batches(level: np.ndarray, f: int) -> Iterator[np.ndarray]:
-    """Samples that share their level, by whole levels: about a block at a time."""
+    """Yield the samples of tied levels, whole levels at a time, about a block each."""
     shared = np.flatnonzero(np.bincount(level)[level] > 1)
     members = shared[np.argsort(level[shared], kind="stable")]
     starts = np.flatnonzero(np.diff(level[members], prepend=-1))
@@ -144,7 +148,7 @@ def _batches(level: np.ndarray, f: int) -> Iterator[np.ndarray]:
 
 
 def _view_ranks(members: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
-    """Ranks (v, m) of all views of the members (m,), their first numbers deciding."""
+    """Rank all arrangements of the members (m,) in lexicographic order: (v, m)."""
     m = len(members)
     blocks = [members[block] for block in row_blocks(m, f)]
     ranks = np.zeros(len(views) * m, dtype=np.int64)
@@ -156,16 +160,16 @@ def _view_ranks(members: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
 
 
 def _keys(numbers: np.ndarray) -> np.ndarray:
-    """Opaque keys (m,) that sort as rows (m, q) of 32-bit integers do.
+    """Return opaque keys (m,) that sort as rows (m, q) of 32-bit integers.
 
-    Big-endian bytes compare as unsigned numbers do, much faster than rows.
+    Big-endian bytes compare as unsigned integers, much faster than rows.
     """
     unsigned = numbers.astype(np.int32, order="C").view(np.uint32) ^ np.uint32(1 << 31)
     return unsigned.astype(">u4").view(f"V{4 * numbers.shape[1]}")[:, 0]
 
 
 def _ranks(keys: np.ndarray) -> np.ndarray:
-    """0, 1, ... as the keys sort, the same for equal ones."""
+    """Rank keys: 0, 1, ..., the same for equal keys."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     ranks = np.zeros(len(keys), dtype=np.int64)

@@ -9,11 +9,12 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from twofold.core.arrays import Array, like, map_arrays, take
 from twofold.core.compact import compact_sides, expand
+from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides
 from twofold.core.missing.completion import Completion
 from twofold.core.neighbors.approximate import load_index_library
-from twofold.core.solver import Callback, solve
+from twofold.core.solver import solve
 from twofold.core.start import starts as draw_starts
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
@@ -131,7 +132,10 @@ class Problem:
                 samples, sides, first, of_part, self.options, callback, missing
             )
 
-        solutions = within_memory(solve_part, len(start))
+        if is_numpy_array(samples):
+            solutions = solve_part(np.arange(len(start)))
+        else:  # the memory of a device may be too small for the batch
+            solutions = within_memory(solve_part, len(start))
         if samples is not self.samples:
             solutions = [expand(solution, long_sides) for solution in solutions]
         return [solutions[i : i + n_starts] for i in range(0, len(start), n_starts)]

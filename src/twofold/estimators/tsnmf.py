@@ -11,10 +11,8 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
-    _fit_context,
     clone,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import KINDS
@@ -27,6 +25,7 @@ from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs
+from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.fitted import FittedState
 from twofold.estimators.labels import ASSIGNMENTS, assign_labels
 from twofold.estimators.parameters import check_weights, read_pairs, term_weights
@@ -52,28 +51,28 @@ class TSNMF(
     """Two-dimensional semi-nonnegative matrix factorisation for clustering.
 
     TS-NMF clusters matrices, such as images, without flattening them. It learns
-    at once orthonormal directions P and Q that matter in the columns and rows of
-    the samples, signed 2-D centroids U, nonnegative coefficients V, and
-    nearest-neighbour graphs of the samples projected by P and by Q, which are
-    rebuilt in every iteration. ``methods.build("ts-nmf", k)`` has the settings of the
-    paper; the defaults here are better on most data.
+    jointly orthonormal directions P and Q of the columns and rows of the samples,
+    signed 2-D centroids U, nonnegative coefficients V, and graphs of the samples
+    projected by P and by Q, which are rebuilt in every iteration.
+    ``methods.build("ts-nmf", k)`` has the parameters of the paper; the defaults here
+    are better on most data.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        k, the number of clusters.
+        Number of clusters, k.
     n_directions : int, (int, int) or None, default=None
-        r, how many directions are kept on each side: one number for both, or the
-        left (rows) and the right (columns) one. Each is capped at the size of its
-        side. None stands for 4, or for as many as keep 32 entries of a sample
-        where the other side is shorter than 8: 32 directions of a vector.
+        Number of directions r of each side: one number for both sides, or a pair for
+        the left side (rows) and the right side (columns). Each is capped at the size of
+        its side. None stands for 4, or for as many as keep 32 entries of a sample if
+        the other side is shorter than 8: 32 directions of a vector.
     energy_weight : float, default=1.0
-        lambda_1, how much the directions care for the energy of the samples that
-        they keep rather than for what the centroids explain.
+        lambda_1, the weight of the energy of the projected samples against the
+        residual of the centroids in the choice of directions.
     graph_weight : float, default=1.0
-        lambda_2, how strongly neighbours are drawn to like coefficients.
+        lambda_2, how strongly neighbours are drawn to similar coefficients.
     n_neighbors : int or None, default=None
-        Neighbours that each sample lists in a graph; at most all others. None
+        Number of neighbours of each sample in a graph, capped at n - 1. None
         stands for the default of the kind of graph: 10 for the two subspace graphs,
         otherwise 3, or 5 for vectors.
     graph : {"auto", "subspace_knn", "subspace", "heat", "binary", "cosine"}, \
@@ -87,57 +86,57 @@ class TSNMF(
         is "subspace_knn", or "heat" for samples of fewer than 32 entries. The registry
         ``twofold.core.graphs.KINDS`` has all kinds.
     neighbors : {"exact", "approximate"}, default="exact"
-        Whether neighbours are the nearest samples for certain. Approximate ones, found
-        by Faiss (``pip install "twofold[approximate]"``), are far cheaper for 30,000
-        samples and more, and hardly ever others; of samples that are equally near any
-        may be listed. Shares in each other, and all neighbours of tensors or on a
-        ``device``, are always exact.
+        Search for nearest neighbours. The approximate search by Faiss
+        (``pip install "twofold[approximate]"``) is far cheaper for 30,000 samples and
+        more, and rarely misses a neighbour; ties are broken arbitrarily. Subspace
+        affinities, and all neighbours of tensors or on a ``device``, are always exact.
     assign_labels : {"graph", "k-means"}, default="graph"
-        How labels are read off V. "graph": each sample is of the cluster of its largest
-        coefficient, and then samples move as long as that raises the modularity of the
-        labels in the learned graphs. "k-means": K-means on V, as in the paper.
+        How V is turned into labels. "graph": each sample starts in the cluster of its
+        largest coefficient, and samples then move while that raises the modularity of
+        the labels in the learned graphs. "k-means": K-means on V, as in the paper.
     init : {"spectral", "k-means", "random"} or array-like, default="spectral"
         The start of V: K-means indicators in the spectral embedding of the graphs
         under the directions of a single cluster, K-means indicators of the samples,
         uniform random numbers, or nonnegative coefficients of shape
-        (n, n_clusters). Entries below a thousandth of the largest are lifted to
-        it, since a multiplicative step never leaves zero. Their scale matters: the
-        graph term grows with its square. That of the other starts is about 1.
+        (n, n_clusters). Entries below a thousandth of the largest entry are raised to
+        it, since a multiplicative step keeps zeros. The scale of the coefficients
+        matters: the graph term grows with its square. The other starts have a scale of
+        about 1.
     n_init : int, default=1
-        How many starts are run, all in one batch; the one of the lowest objective
-        is kept. An array given as ``init`` is run once.
+        Number of starts, all in one batch; the fit of the lowest objective is kept. An
+        array given as ``init`` is one start.
     max_iter : int, default=100
-        The most iterations of a run.
+        Maximum number of iterations.
     tol : float, default=5e-2
-        A run stops when one iteration changes its objective by no more than
+        Tolerance: a fit stops when one iteration changes its objective by at most
         ``tol`` times the energy of the samples.
     eigen_tol : float, default=1e-10
         Tolerance of the eigenvalues of the spectral start.
     sample_shape : tuple of int or None, default=None
-        (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. None
-        takes every row as a vector, a matrix of one column.
+        Shape (h, w), (h, w, c) or (f,) of the samples in the rows of a flat X. If None,
+        every row is a vector, a matrix of one column.
     scale : {"auto", "sample", "global"}, default="auto"
-        What the samples are divided by before the fit: each by its own norm, or
-        all by one number, so that their root mean square norm is 1. Either way
-        the unit of the pixels does not matter. "auto" is "global" for vectors,
-        whose lengths tell them apart, and "sample" for all other samples.
+        Scaling of the samples before the fit: each is divided by its own norm, or all
+        are divided by their root mean square norm. Either way the unit of the pixels
+        does not matter. "auto" is "global" for vectors, whose lengths carry
+        information, and "sample" for all other samples.
     missing_values : float or None, default=None
-        What stands for a missing entry in X: usually ``np.nan``, or any other number.
-        With None no entry may be missing but those of a ``mask``. Missing entries are
+        Marker of missing entries in X: usually ``np.nan``, or any other number. If
+        None, only the entries of a ``mask`` may be missing. Missing entries are
         unknowns of the model: they start from a low-rank completion of the samples,
-        and every iteration fills them anew from what the model makes of the others.
+        and every iteration fills them anew.
     device : str or None, default=None
-        Where to iterate: a device of PyTorch's, such as ``"cuda"``. The fitted arrays
-        come back to where X lies. With None it is there that all is done.
+        A PyTorch device for the iterations, such as ``"cuda"``. The fitted arrays are
+        moved back to where X lies. If None, the fit runs where X lies.
     random_state : int, RandomState instance or None, default=None
-        Seeds the starts and K-means. None draws a fresh seed each time.
+        Seed of the starts and of K-means. None draws a fresh seed each time.
     verbose : int, default=0
         Whether to print the objective after each iteration.
 
     Attributes
     ----------
     labels_ : array of shape (n,)
-        The cluster of each sample; identical samples share one.
+        Cluster of each sample; identical samples are in the same cluster.
     components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
         U, the centroids, of any sign, in the unit of the pixels.
     coefficients_ : array of shape (n, n_clusters)
@@ -147,16 +146,18 @@ class TSNMF(
     right_projection_ : array of shape (w, r)
         P, orthonormal columns.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each iteration. It need not fall: the graphs change.
+        Objective after each iteration. It may rise, since the graphs change.
     objective_terms_ : dict of str to ndarray of shape (n_iter_,)
         ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
-        unweighted terms that make up the objective. With missing entries ``energy``
-        is minus what the directions lose of it, rather than what they keep.
+        unweighted terms of the objective. With missing entries ``energy`` is minus the
+        energy that the directions lose, rather than the energy that they keep.
     n_iter_ : int
-        Iterations of the run that was kept.
+        Number of iterations.
     reconstruction_error_ : array of shape (n,)
-        The Frobenius norm of each sample less its reconstruction, over the entries
-        that are not missing.
+        Frobenius norm of each sample minus its reconstruction, over the observed
+        entries.
+    state_ : FittedState
+        All that predictions need, see ``twofold.estimators.fitted``.
     sample_shape_ : tuple of int
         (h, w), (h, w, c) or (f,).
     n_features_in_ : int

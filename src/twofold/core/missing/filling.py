@@ -100,7 +100,7 @@ def fill(
 
 
 def _both_projected(samples: Array, projections: tuple[Array, Array]) -> Array:
-    """X P P' + Q Q' X of samples or centroids ([batch,] n, c, h, w)."""
+    """Compute X P P' + Q Q' X of samples or centroids ([batch,] n, c, h, w)."""
     transpose = array_namespace(samples).matrix_transpose
     left, right = (projection[:, None, None, ...] for projection in projections)
     return samples @ right @ transpose(right) + left @ (transpose(left) @ samples)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, gather, kth_smallest, smallest_places
+from twofold.core.arrays import Array, gather, kth_smallest, smallest_indices
 
 _GROUPS_PER_CANDIDATE = 8
 """Number of groups of points for each candidate; the cutoff is a minimum of a group."""
@@ -44,7 +44,7 @@ def smallest_values(values: Array, excluded: Array | None, count: int) -> Candid
     values, columns, bound = _reduce_rows(values.reshape(batch * b, n), count)
     if columns.shape[1] > count:
         # One more than needed: the largest bounds the remaining values.
-        positions = smallest_places(values, count + 1)
+        positions = smallest_indices(values, count + 1)
         values, columns = gather(values, positions), gather(columns, positions)
         values, columns = _swap_largest_last(values, columns)
         bound = xp.minimum(bound, values[:, -1])

@@ -3,8 +3,7 @@
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
-from twofold.core.grams import Side
-from twofold.core.objective import projected_trace
+from twofold.core.grams import Side, projected_trace
 from twofold.core.state import SideState
 from twofold.core.terms.term import Term
 
