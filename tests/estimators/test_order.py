@@ -84,8 +84,8 @@ def test_transposing_images_does_not_change_the_order(values):
     np.testing.assert_array_equal(group, other_group)
 
 
-def test_the_order_survives_a_change_of_unit_that_changes_most_hashes():
-    """Rounding errors of float32 change the rounded entries of most samples."""
+def test_the_order_survives_a_change_of_unit_that_changes_hashes():
+    """Rounding errors of float32 change the rounded entries of some samples."""
     images = problems.positive((200, 12, 10)).astype(np.float32)
     orders, hashes = [], []
     for unit in (np.float32(1), np.float32(1 / 255)):
@@ -95,4 +95,4 @@ def test_the_order_survives_a_change_of_unit_that_changes_most_hashes():
         rows = order_module._rounded_rows(stack, norms, None, "global")
         hashes.append([hash(row.tobytes()) for row in rows(np.arange(200))])
     np.testing.assert_array_equal(*orders)
-    assert np.mean(np.not_equal(*hashes)) > 0.5
+    assert np.not_equal(*hashes).any()

@@ -25,10 +25,10 @@ def sample_order(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``content_order`` of scaled samples, rounded.
 
-    Rounding makes the order independent of the unit of the pixels. A hash of the
-    rounded entries would not do: in single precision a change of unit moves an entry
-    across a rounding boundary in nearly every sample, which changes its hash, but
-    hardly ever its position in the sorted order.
+    Rounding makes the order independent of the unit of the pixels. Sorting hashes of
+    the rounded entries would be simpler, but in single precision a change of unit moves
+    entries of some samples across a rounding boundary. That changes the hash of such a
+    sample, and with it the whole order, but hardly ever its position by content.
     """
     norms = to_numpy(norms)
     by_norm = np.argsort(norms, kind="stable")  # the order of identical samples
