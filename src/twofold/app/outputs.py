@@ -200,12 +200,6 @@ def save_csv(path: Path, header: Sequence[str], rows: Iterable[Any]) -> None:
         write_csv(file, header, rows)
 
 
-def save_json(path: Path, content: dict[str, Any]) -> None:
-    """Plain values, none of them NaN, which JSON does not know."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    path.write_text(text, encoding="ascii")
-
-
 def save_samples(path: Path, samples: np.ndarray) -> None:
     """In single precision, unless their numbers are too large for it."""
     largest = np.min_scalar_type(float(np.abs(samples).max()))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from twofold.app.collection import (
     Collection,
     Reading,
@@ -23,12 +25,17 @@ from twofold.app.outputs import (
     check_apart,
     check_folder,
     save_csv,
-    save_json,
     save_samples,
     search_table,
     sort_files,
 )
-from twofold.app.report import near_duplicates, render, summarize
+from twofold.app.report import (
+    LARGEST_REPORT,
+    near_duplicates,
+    read_report,
+    render,
+    summarize,
+)
 from twofold.app.results import (
     Assignments,
     assign_new,
@@ -42,7 +49,6 @@ from twofold.estimators.model_files import load_model, save_model
 from twofold.estimators.progress import each_iteration, each_trial
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.arrays import unflatten
-from twofold.io.safe_json import read_json
 from twofold.io.staging import staged_file, staged_folder
 
 
@@ -67,9 +73,6 @@ class Step:
 
 
 Tell = Callable[[Step], None]
-
-_LARGEST_REPORT = 256 * 2**20
-"""Bytes of a report.json, which is parsed as a whole."""
 
 
 def nobody(step: Step) -> None:
@@ -225,10 +228,13 @@ def _written(
         placed = sort_files(new / SORTED, collection.paths, found.clusters, sort)
         save_csv(new / "sorted.csv", ("path", "file"), placed)
     yield "report.json"
-    summary = summarize(collection, model, found, typical, groups, folder, search)
-    save_json(new / "report.json", summary)
+    report = summarize(collection, model, found, typical, groups, folder, search)
+    text = msgspec.json.encode(report)
+    (new / "report.json").write_bytes(text)
     yield "report.html"
-    (new / "report.html").write_text(render(summary), encoding="utf-8")
+    # Made from the file's text, so that ``rewrite_report`` gives the same page.
+    page = render(read_report(text))
+    (new / "report.html").write_text(page, encoding="utf-8")
 
 
 def predict(
@@ -284,7 +290,7 @@ def rewrite_report(folder: Path) -> Path:
         )
     try:
         with source.open("rb") as file:
-            text = render(read_json(file, _LARGEST_REPORT))
+            text = render(read_report(file.read(LARGEST_REPORT + 1)))
     except ValueError as error:
         raise ValueError(
             f"{source}: {error}; make it again with twofold cluster"

@@ -69,7 +69,7 @@ def test_the_model_is_the_one_that_was_fitted(done):
 
 def test_the_report_has_every_image(done):
     out, _, model = done
-    summary = json.loads((out / "report.json").read_text("ascii"))
+    summary = json.loads((out / "report.json").read_text("utf-8"))
     assert summary["images"] == len(summary["items"]) == 24
     assert [item["cluster"] for item in summary["items"]] == model.labels_.tolist()
     assert [c["size"] for c in summary["clusters"]] == np.bincount(

@@ -21,7 +21,7 @@ def search(numbers=3, **options):
 
 
 def summary_of(out):
-    return json.loads((out / "report.json").read_text("ascii"))
+    return json.loads((out / "report.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
