@@ -4,19 +4,22 @@ import base64
 import hashlib
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from browsing import page_of
 from PIL import Image
 
 from twofold.app.collection import Collection
-from twofold.app.report import render, summarize
+from twofold.app.report import Report, render, summarize
+from twofold.app.report.summary import SECTIONS
 from twofold.app.results import Assignments
 from twofold.estimators.tsnmf import TSNMF
 
-SECTIONS = [
+ALWAYS = [
     *("clusters", "outliers", "duplicates", "map", "convergence", "projections"),
     "scores",
 ]
@@ -30,10 +33,19 @@ def text_of(page):
 
 def test_it_has_its_sections_in_the_promised_order(summary, parsed):
     headings = [e for e in parsed(page_of(summary)) if e.tag in ("h1", "h2")]
-    assert [e.attrs["id"] for e in headings[1:-1]] == SECTIONS
+    assert [e.attrs["id"] for e in headings[1:-1]] == ALWAYS
     summary["scores"] = None
     headings = [e for e in parsed(page_of(summary)) if e.tag == "h2"]
-    assert [e.attrs["id"] for e in headings[:-1]] == SECTIONS[:-1]
+    assert [e.attrs["id"] for e in headings[:-1]] == ALWAYS[:-1]
+
+
+def test_sections_have_a_field_and_a_template_each():
+    fields = {field.name for field in msgspec.structs.fields(Report)}
+    assert {name for name, section in SECTIONS.items() if section.build} <= fields
+    folder = files("twofold.app.report.sections")
+    suffix = ".html.j2"
+    templates = [f.name for f in folder.iterdir() if f.name.endswith(suffix)]
+    assert {name.removesuffix(suffix) for name in templates} == set(SECTIONS)
 
 
 def test_it_begins_with_what_there_is_and_what_was_skipped(summary):

@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from twofold.app.report.summary import Report
+from twofold.app.report.summary import SECTIONS, Report
 
 _SHOWN_WIDTH = 84
 """Approximate width of a thumbnail in pixels; small ones are enlarged to it."""
@@ -18,9 +18,12 @@ _SHOWN_WIDTH = 84
 def render(report: Report) -> str:
     """Return a report as the text of one HTML file, which loads nothing."""
     style, script = (_read_text(name) for name in ("report.css", "report.js"))
+    entries = "entries" if len(report.shape) == 1 else "pixels"
     template = _environment().get_template("report.html.j2")
     page = template.render(
         report=report,
+        sections=_links(report, entries),
+        entries=entries,
         data=msgspec.to_builtins(report.items),
         style=style,
         script=script,
@@ -30,6 +33,15 @@ def render(report: Report) -> str:
     )
     # HTML would read a carriage return, as in a file name, as a line feed.
     return page.replace("\r", "&#13;")
+
+
+def _links(report: Report, entries: str) -> dict[str, str]:
+    """Return the text of the link to each section that applies, by section name."""
+    return {
+        name: section.link.format(entries=entries)
+        for name, section in SECTIONS.items()
+        if section.build is None or getattr(report, name) is not None
+    }
 
 
 @cache

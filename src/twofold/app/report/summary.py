@@ -1,8 +1,9 @@
 """The report as typed data, from which the page is made."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -40,6 +41,45 @@ _LONGEST_ERROR = 300
 """Maximum length of an error message, which may quote the file."""
 
 
+class Section(NamedTuple):
+    """A section of the page.
+
+    Attributes
+    ----------
+    link : str
+        Text of the link to the section; ``{entries}`` is "pixels", or "entries" if
+        the samples are vectors.
+    build : callable or None
+        Function from a ``Clustering`` to the data of the section. The function
+        returns None if the section does not apply. A section without data of its own
+        has no function and is always shown.
+    """
+
+    link: str
+    build: Callable[[Clustering], Any] | None
+
+
+# The sections in page order. To add the section NAME:
+# 1. Write sections/NAME.py with a ``Part`` for the data of the section, and a function
+#    that makes the data from a ``Clustering``, or returns None. Name samples by their
+#    positions (see ``Clustering.shown_positions``).
+# 2. Write sections/NAME.html.j2: a <section> whose <h2> has the id NAME. The data are
+#    ``report.NAME``; macros.html.j2 has galleries and charts.
+# 3. Here, add a line to ``SECTIONS`` and the field NAME to ``Report``. The type of the
+#    field ends in ``| None = None``, so that older files can be read.
+SECTIONS = {
+    "clusters": Section("Clusters", build_clusters),
+    "outliers": Section("Outliers", build_outliers),
+    "duplicates": Section("Near-duplicates", build_duplicates),
+    "missing": Section("Missing {entries}", build_missing),
+    "map": Section("Map", None),
+    "search": Section("Settings", build_search),
+    "convergence": Section("Convergence", build_convergence),
+    "projections": Section("Projections", build_projections),
+    "scores": Section("Scores", build_scores),
+}
+
+
 class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that the page shows. ``report.json`` is this class as JSON.
 
@@ -68,7 +108,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     duplicate_groups, duplicate_images : int
         Number of groups of near-duplicates, and of samples in them, shown or not.
     clusters, ..., scores
-        Sections of the page, in their order. A section that does not apply is None.
+        Data of the ``SECTIONS``, or None if a section does not apply.
     """
 
     format: Format
@@ -182,14 +222,7 @@ def summarize(
         sheets=shown_sheets(clustering),
         duplicate_groups=len(duplicates),
         duplicate_images=sum(map(len, duplicates)),
-        clusters=build_clusters(clustering),
-        outliers=build_outliers(clustering),
-        duplicates=build_duplicates(clustering),
-        missing=build_missing(clustering),
-        search=build_search(clustering),
-        convergence=build_convergence(clustering),
-        projections=build_projections(clustering),
-        scores=build_scores(clustering),
+        **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},
     )
 
 
