@@ -12,8 +12,6 @@ from twofold import TSNMF, AutoTSNMF
 from twofold.app import workflow
 from twofold.app.cli.display import Lines
 from twofold.app.cli.model import PARAMETERS, read_wanted
-from twofold.app.cli.options import Graph
-from twofold.core.graphs.graph import GRAPHS
 
 SETTINGS = [
     ("--graph", "self", "graph", "self"),
@@ -113,7 +111,6 @@ def test_the_demo_searches_for_ten(asked):
 
 def test_every_setting_of_the_command_is_known():
     assert {option for option, *_ in SETTINGS} == PARAMETERS.keys()
-    assert {kind.value for kind in Graph} == {"auto", *GRAPHS}
 
 
 def test_several_settings_are_taken():

@@ -67,7 +67,7 @@ def cluster(
     if quiet and as_json:
         raise typer.BadParameter("choose one of --quiet and --json")
     given = {
-        "--graph": graph and graph.value,
+        "--graph": graph,
         "--energy-weight": energy_weight,
         "--graph-weight": graph_weight,
         "--directions": directions,
@@ -133,9 +133,9 @@ def _run(
     begin = time.time()
     try:
         _check_place(source, out, force)
+        model = model_of(wanted)
         collection = workflow.read(source, reading, labels=labels, tell=shown)
         check_count(wanted, len(collection.images))
-        model = model_of(wanted)
         report = workflow.cluster(
             collection, model, out, sort=sort and sort.value, force=force, tell=shown
         )

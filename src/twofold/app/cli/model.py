@@ -129,7 +129,9 @@ def model_of(wanted: Wanted) -> "TSNMF | AutoTSNMF":
     base = TSNMF(missing_values=wanted.missing)
     if wanted.settings:
         base.set_params(n_clusters=wanted.numbers, random_state=wanted.seed)
-        return base.set_params(**wanted.settings)
+        base.set_params(**wanted.settings)
+        _check_parameters(base)
+        return base
     return AutoTSNMF(
         wanted.numbers,
         estimator=base,
@@ -137,6 +139,19 @@ def model_of(wanted: Wanted) -> "TSNMF | AutoTSNMF":
         cache=wanted.cache,
         random_state=wanted.seed,
     )
+
+
+def _check_parameters(model: "TSNMF") -> None:
+    """Raise a BadParameter if the estimator refuses one of its parameters.
+
+    The parser leaves the kinds of graphs to the estimator: importing it to list them
+    would make every command slow.
+    """
+    try:
+        model._validate_params()
+    except ValueError as error:
+        named = (o for o, name in PARAMETERS.items() if f"'{name}'" in str(error))
+        raise typer.BadParameter(str(error), param_hint=next(named, None)) from error
 
 
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:

@@ -28,17 +28,6 @@ class Order(StrEnum):
     F = "F"
 
 
-class Graph(StrEnum):
-    """Who is joined in the graphs."""
-
-    auto = "auto"
-    shared = "shared"
-    self = "self"
-    heat = "heat"
-    binary = "binary"
-    cosine = "cosine"
-
-
 Inputs = Annotated[
     list[str],
     typer.Argument(
@@ -173,12 +162,13 @@ Seed = Annotated[
     ),
 ]
 GraphKind = Annotated[
-    Graph | None,
+    str | None,
     typer.Option(
         "--graph",
         metavar="KIND",
-        help="Who is joined: neighbours (heat, binary, cosine), those with shares in "
-        "each other (self), or both (shared). Default: auto, shared of images.",
+        help="Which samples are joined: neighbours (heat, binary, cosine), those that "
+        "can be combined to give each other (subspace), or both (subspace_knn). "
+        "Default: auto, which is subspace_knn for images.",
     ),
 ]
 EnergyWeight = Annotated[
