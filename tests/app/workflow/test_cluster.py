@@ -160,7 +160,7 @@ from twofold.app.workflow import cluster, read
 def tell(step):
     if step.facts.get("file") == sys.argv[3]:
         os.kill(os.getpid(), signal.SIGKILL)
-cluster(read(sys.argv[1]), TSNMF(3, random_state=0), Path(sys.argv[2]), tell=tell,
+cluster(read(sys.argv[1]), TSNMF(3, random_state=0), Path(sys.argv[2]), on_step=tell,
         force=True)
 """
 
@@ -240,13 +240,13 @@ def test_nothing_is_overwritten_without_force(photos, results):
 
 def test_the_steps(photos, tmp_path):
     steps = []
-    collection = read(photos, tell=steps.append)
+    collection = read(photos, on_step=steps.append)
     assert [(s.stage, s.done, s.total) for s in steps] == [
         ("reading", i, 25) for i in range(26)
     ]
     steps.clear()
     model = TSNMF(3, random_state=0)
-    cluster(collection, model, tmp_path / "out", sort="link", tell=steps.append)
+    cluster(collection, model, tmp_path / "out", sort="link", on_step=steps.append)
     fitting = [step for step in steps if step.stage == "fitting"]
     assert [step.done for step in fitting] == list(range(model.n_iter_ + 1))
     assert {step.total for step in fitting} == {model.max_iter}
@@ -289,14 +289,18 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, failure, earl
     if earlier:
         shutil.copytree(done[0], out)
     everything = Stopper(0, failure)
-    cluster(collection, TSNMF(3, random_state=0), parent / "x", tell=everything)
+    cluster(collection, TSNMF(3, random_state=0), parent / "x", on_step=everything)
     shutil.rmtree(parent / "x")
     before = snapshot(out) if earlier else None
     for at in range(1, len(everything.steps) + 1):
         stopper = Stopper(at, failure)
         with pytest.raises(failure):
             cluster(
-                collection, TSNMF(3, random_state=0), out, force=earlier, tell=stopper
+                collection,
+                TSNMF(3, random_state=0),
+                out,
+                force=earlier,
+                on_step=stopper,
             )
         assert len(stopper.steps) == at
         assert os.listdir(parent) == (["out"] if earlier else [])
@@ -306,7 +310,7 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, failure, earl
 def test_stopping_while_reading(photos):
     for at in (1, 5):
         with pytest.raises(KeyboardInterrupt):
-            read(photos, tell=Stopper(at, KeyboardInterrupt))
+            read(photos, on_step=Stopper(at, KeyboardInterrupt))
 
 
 def test_what_appears_while_it_runs_is_not_overwritten(photos, tmp_path):
@@ -319,7 +323,7 @@ def test_what_appears_while_it_runs_is_not_overwritten(photos, tmp_path):
 
     for force in (False, True):
         with pytest.raises(FileExistsError):
-            run(photos, out, force=force, tell=intrude)
+            run(photos, out, force=force, on_step=intrude)
         assert os.listdir(out) == ["theirs.txt"]
         assert os.listdir(tmp_path) == ["out"]
         shutil.rmtree(out)

@@ -101,7 +101,7 @@ def test_missing_entries_are_those_of_the_estimator(tmp_path):
     np.save(tmp_path / "a.npy", X)
     marked = search(estimator=TSNMF(missing_values=0))
     steps = []
-    run(tmp_path / "a.npy", tmp_path / "out", marked, tell=steps.append)
+    run(tmp_path / "a.npy", tmp_path / "out", marked, on_step=steps.append)
     assert set(os.listdir(tmp_path / "out")) == SEARCHED | {"completed.npy"}
     completed = np.load(tmp_path / "out/completed.npy")
     expected = marked.best_estimator_.impute(X).astype(np.float32)
@@ -115,7 +115,7 @@ def test_missing_entries_are_those_of_the_estimator(tmp_path):
 def test_the_steps(photos, tmp_path):
     steps, model = [], search(estimator=TSNMF(max_iter=50))
     collection = read(photos)
-    cluster(collection, model, tmp_path / "out", sort="link", tell=steps.append)
+    cluster(collection, model, tmp_path / "out", sort="link", on_step=steps.append)
     stages = [step.stage for step in steps]
     looks = model.search_results_["stage"].count("look")
     best = model.best_estimator_
@@ -150,7 +150,7 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
         shutil.copytree(done[0], out)
     before = snapshot(out) if earlier else None
     steps = []
-    cluster(collection, search(max_fits=2), tmp_path / "x", tell=steps.append)
+    cluster(collection, search(max_fits=2), tmp_path / "x", on_step=steps.append)
     assert [step.stage for step in steps].count("searching") == 3
     for at in range(1, len(steps) + 1):
         seen = []
@@ -161,6 +161,6 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            cluster(collection, search(max_fits=2), out, force=earlier, tell=stop)
+            cluster(collection, search(max_fits=2), out, force=earlier, on_step=stop)
         assert os.listdir(parent) == (["out"] if earlier else [])
         assert (snapshot(out) if earlier else None) == before

@@ -134,10 +134,10 @@ def _run(
     try:
         _check_place(source, out, force)
         model = model_of(wanted)
-        collection = workflow.read(source, reading, labels=labels, tell=shown)
+        collection = workflow.read(source, reading, labels=labels, on_step=shown)
         check_count(wanted, len(collection.images))
         report = workflow.cluster(
-            collection, model, out, sort=sort and sort.value, force=force, tell=shown
+            collection, model, out, sort=sort and sort.value, force=force, on_step=shown
         )
     except KeyboardInterrupt:
         page = out / "report.html"
