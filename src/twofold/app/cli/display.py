@@ -1,4 +1,4 @@
-"""Progress on a terminal, as JSON lines, or not at all."""
+"""Show progress on a terminal, as JSON lines, or not at all."""
 
 import json
 import time
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from twofold.app.workflow import Step
 
 _EVERY = 0.5
-"""Seconds between two JSON lines about files that are being read."""
+"""Minimum time in seconds between two JSON lines while files are read."""
 
 
 class Silent:
-    """Shows no steps, and at the end the path of the report."""
+    """Show no steps, and the path of the report at the end."""
 
     def __call__(self, step: "Step") -> None:
-        """Take a step."""
+        """Ignore a step."""
 
     def end(self, **facts: Any) -> None:
-        """Take what came out."""
+        """Print the path of the report."""
         tell(str(facts["report"]))
 
 
 class Lines(Silent):
-    """Shows no steps, and at the end a few lines."""
+    """Show no steps, and a few lines at the end."""
 
     def end(self, **facts: Any) -> None:
-        """Say what came out."""
+        """Print a summary of the results."""
         shape = " x ".join(map(str, facts["shape"]))
         tell(f"{_counted(facts['images'], 'sample')} of {shape}")
         if facts["skipped"]:
@@ -43,16 +43,16 @@ class Lines(Silent):
             more = filled if facts["missing"] else "no entry has the value of --missing"
             tell(f"{count} with missing entries; {more}")
         if "chosen" in facts:
-            _tell_choice(facts)
+            _print_choice(facts)
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")
 
 
-def _tell_choice(facts: dict[str, Any]) -> None:
-    """What a search has chosen, and how sure that is."""
+def _print_choice(facts: dict[str, Any]) -> None:
+    """Print the choices of a search, with warnings if they are unsure."""
     if "cluster_numbers" in facts:
-        _tell_number(**facts["cluster_numbers"])
+        _print_number(**facts["cluster_numbers"])
     chosen = facts["chosen"]
     if chosen["score"] is None:
         tell("chosen: the defaults; the graphs are in more pieces than clusters")
@@ -68,9 +68,10 @@ def _tell_choice(facts: dict[str, Any]) -> None:
         tell("--max-time was up before all settings were tried")
 
 
-def _tell_number(
+def _print_number(
     chosen: int, confidence: float, likely: tuple[int, int], at_end: bool, **_: Any
 ) -> None:
+    """Print the chosen number of clusters."""
     from twofold.app.report import UNSURE
 
     low, high = likely
@@ -88,26 +89,27 @@ def _tell_number(
 
 
 def _counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class JsonLines(Silent):
-    """Shows each step, and the end, as an object on a line of stdout."""
+    """Print each step and the results as JSON objects, one per line."""
 
     def __init__(self) -> None:
         self.last = 0.0
 
     def __call__(self, step: "Step") -> None:
-        """Write a step, leaving out most of many files."""
+        """Print a step; steps of reading files are thinned out."""
         now = time.monotonic()
-        often = step.stage == "reading" and 0 < step.done < step.total
-        if often and now - self.last < _EVERY:
+        frequent = step.stage == "reading" and 0 < step.done < step.total
+        if frequent and now - self.last < _EVERY:
             return
         self.last = now
         self._write(step.stage, done=step.done, total=step.total, **step.facts)
 
     def end(self, **facts: Any) -> None:
-        """Write what came out."""
+        """Print the results."""
         self._write("done", **facts)
 
     def _write(self, event: str, **facts: Any) -> None:
@@ -115,7 +117,7 @@ class JsonLines(Silent):
 
 
 class Bars(Lines):
-    """A bar on stderr for each stage, with the time that is left of it."""
+    """Show a bar on stderr for each stage, with the remaining time."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -124,28 +126,30 @@ class Bars(Lines):
         self.task = progress.add_task("", total=None, text="")
 
     def end(self, **facts: Any) -> None:
-        """Take the bar away, then say what came out."""
+        """Remove the bar and print a summary of the results."""
         self.progress.stop()
         super().end(**facts)
 
     def __call__(self, step: "Step") -> None:
-        """Move the bar, or begin with the next one."""
+        """Move the bar, or begin the next bar."""
         now = time.monotonic()
         if step.stage != self.stage:
             self.stage, self.begin = step.stage, now
         left = (now - self.begin) * (step.total - step.done) / max(step.done, 1)
-        few = step.stage != "reading" or step.done in (0, step.total)
+        # Draw at once unless steps are frequent, so that short stages are visible.
+        refresh = step.stage != "reading" or step.done in (0, step.total)
         self.progress.update(
             self.task,
             description=step.stage.capitalize(),
             completed=step.done,
-            total=step.total or None,  # 0 is not known yet
+            total=step.total or None,  # 0: not known yet
             text=_text(step, left if step.done else None),
-            refresh=few,  # short stages are seen too
+            refresh=refresh,
         )
 
 
 def _text(step: "Step", left: float | None) -> str:
+    """Return the text beside a bar; ``left`` is the remaining time in seconds."""
     if step.stage == "writing":
         return str(step.facts.get("file", ""))
     if step.stage == "reading":
@@ -164,7 +168,7 @@ def _text(step: "Step", left: float | None) -> str:
 
 @contextmanager
 def display(*, quiet: bool, as_json: bool) -> Iterator[Silent]:
-    """What shows the steps of a command, bars on a terminal alone."""
+    """Yield an object that shows the steps of a command; bars need a terminal."""
     if as_json or quiet or not errors.is_terminal:
         yield JsonLines() if as_json else Silent() if quiet else Lines()
         return

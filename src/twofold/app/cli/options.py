@@ -1,4 +1,4 @@
-"""The options of the commands, and what they say of themselves."""
+"""Options of the commands, with their help."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,21 +8,21 @@ import typer
 
 
 class Sort(StrEnum):
-    """What is done with the image files."""
+    """How image files are sorted into folders."""
 
     copy = "copy"
     link = "link"
 
 
 class Fit(StrEnum):
-    """How images of other proportions are read."""
+    """How images of other proportions are resized."""
 
     stretch = "stretch"
     crop = "crop"
 
 
 class Order(StrEnum):
-    """How a flat row holds its sample."""
+    """Order of the entries in a flat row."""
 
     C = "C"
     F = "F"
