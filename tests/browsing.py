@@ -1,6 +1,8 @@
 """What tests of the report do and see in a browser."""
 
-from twofold.app.report import render
+import json
+
+from twofold.app.report import read_report, render
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -10,10 +12,20 @@ def items_of(report):
     return report.summary["items"]
 
 
+def report_of(summary):
+    """The report, given as the values of its JSON."""
+    return read_report(json.dumps(summary).encode())
+
+
+def page_of(summary):
+    """Its page."""
+    return render(report_of(summary))
+
+
 def written(summary, folder):
-    """A page of such a summary."""
+    """The same page as a file."""
     file = folder / "report.html"
-    file.write_text(render(summary), encoding="utf-8")
+    file.write_text(page_of(summary), encoding="utf-8")
     return file
 
 

@@ -20,7 +20,6 @@ from twofold.app.outputs import (
     check_folder,
     open_table,
     save_csv,
-    save_json,
     sort_files,
     write_csv,
     write_json_lines,
@@ -299,12 +298,3 @@ def test_the_same_table_as_lines_of_json(tmp_path):
     lines = (tmp_path / "a.jsonl").read_text("ascii").splitlines()
     assert [tuple(json.loads(line).values()) for line in lines] == rows
     assert all(tuple(json.loads(line)) == COLUMNS for line in lines)
-
-
-def test_json_of_plain_values_alone(tmp_path):
-    content = {"names": ODD_NAMES, "none": None, "x": 0.1}
-    save_json(tmp_path / "a.json", content)
-    assert json.loads((tmp_path / "a.json").read_text("ascii")) == content
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        save_json(tmp_path / "b.json", {"x": float("nan")})
-    assert not (tmp_path / "b.json").exists()

@@ -1,1 +1,1 @@
-"""From a folder to a page: read a collection, cluster it, write and show results."""
+"""The application: read a collection, cluster it, and write results and a report."""

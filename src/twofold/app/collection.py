@@ -1,4 +1,4 @@
-"""What a user may name: a folder of images, a pattern, an array file, a data set."""
+"""Read a collection: a folder of images, a pattern, an array file or a data set."""
 
 import glob
 import os
@@ -14,38 +14,39 @@ from twofold.io.arrays import READERS, chosen_array, shaped
 from twofold.paper import datasets
 
 Source = str | Path | Sequence[str | Path]
-"""A folder, a pattern, an array file, a data set, one image file or many."""
+"""A folder, a pattern, an array file, a data set, or one or several image files."""
 
 Count = Callable[[int, int], None]
-"""Called with how many of how many files have been read."""
+"""Function of the number of files that have been read, and of all files."""
 
 FOLDERS = "folders"
-"""The word for labels that are the names of the images' folders."""
+"""Value of ``labels`` for classes that are the folders of the images."""
 
 THUMBNAIL = 96
-"""The longest side of a thumbnail."""
+"""Maximum height and width of a thumbnail, in pixels."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How samples are read, so that new ones can be read in the same way.
+    """Options for reading samples, so that new samples can be read in the same way.
 
     Attributes
     ----------
     size : (int, int) or None
-        Height and width of image files; None chooses.
+        Height and width of images, or None to choose them.
     color : bool or None
-        Whether image files keep their colours; None chooses.
+        Whether images keep their colours, or None to choose.
     fit : {"stretch", "crop"}
+        How images of other proportions are brought to ``size``.
     key : str or None
-        The array in an array file.
+        Name of the array in an array file.
     sample_shape : tuple of int or None
-        Of the samples in the rows of a flat array.
+        Shape of the samples in the rows of a flat array.
     order : {"C", "F"}
-        How such a row holds its sample.
+        Order of the entries in such a row.
     missing : float or None
-        What stands for a missing pixel of image files, which is not blended with
-        others where they are resized.
+        Value of missing pixels in image files. They are not blended with other
+        pixels when images are resized.
     """
 
     size: tuple[int, int] | None = None
@@ -59,31 +60,32 @@ class Reading:
 
 @dataclass(frozen=True)
 class Collection:
-    """Samples and what is known of them.
+    """Samples with their names and metadata.
 
     Attributes
     ----------
     title : str
-        A name for people.
+        Name to display.
     images : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
-        As they were read, or completed by a model.
+        Samples as read, or with missing entries filled in by a model.
     names : list of str
-        Paths, or places in an array such as ``faces.mat[17]``.
+        Paths, or indices of an array such as ``faces.mat[17]``.
     paths : list of Path
-        The files, empty where the samples have none of their own.
+        Image files; empty if the samples do not come from image files.
     skipped : list of (str, str)
-        Files left out, and why.
+        Files left out, with the reason.
     reading : Reading
-        With everything chosen.
+        Options with which the samples were read, all of them chosen.
     target : ndarray of shape (n,) or None
         Known classes, from 0.
     target_names : list of str
+        Names of the classes.
     thumbnails : uint8 array of shape (n, t, t, 3) or None
-        Pictures of image files, in the middle of their squares.
+        Pictures of image files, each centred in its square.
     thumbnail_sizes : int array of shape (n, 2) or None
-        Height and width of each.
+        Height and width of each thumbnail.
     missing : boolean array of the shape of ``images``, or None
-        Which entries a model has completed, if any.
+        Mask of the entries that a model has filled in, or None.
     """
 
     title: str
@@ -107,26 +109,24 @@ def read_collection(
     thumbnails: bool = False,
     progress: Count | None = None,
 ) -> Collection:
-    """Read what ``source`` names.
+    """Read a collection.
 
     Parameters
     ----------
     source : str, Path or sequence of them
         A folder of images or one image, a glob pattern, an array file (.mat, .npy,
         .npz, .csv, .tsv, .txt or .data), or the name of a data set; or image files.
-        What exists as a path is not taken for a name.
+        An existing path has precedence over the name of a data set.
     reading : Reading or None
-        How; None chooses everything. What is for another kind of source is ignored.
+        Options; None chooses all of them. Options for another kind of source are
+        ignored.
     labels : str or None
-        Where known classes are: "folders" for the folders of image files, or the name
-        of an array in an array file. Those of a data set come by themselves.
+        Source of known classes: "folders" for the folders of image files, or the name
+        of an array in an array file. Data sets always include their classes.
     thumbnails : bool, default=False
-        Whether pictures of image files are wanted.
+        Whether to make thumbnails of image files.
     progress : callable or None
-
-    Returns
-    -------
-    Collection
+        Function of the number of files that have been read, and of all files.
     """
     reading = reading or Reading()
     kind = kind_of(source)
@@ -139,14 +139,14 @@ def read_collection(
 
 
 def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
-    """Which entries (n, f) have the value that stands for a missing one."""
+    """Return a mask (n, f) of the entries that are missing."""
     rows = read_numbers(images, "images").reshape(len(images), -1)
     found = marked(rows, missing_values)
     return np.zeros(rows.shape, dtype=bool) if found is None else found
 
 
 def check_entries(collection: Collection, missing_values: float | None) -> None:
-    """Refuse samples that are not finite, or of which nothing was observed, by name."""
+    """Raise a ValueError for samples that are not finite or completely missing."""
     missing = missing_entries(collection.images, missing_values)
     rows = collection.images.reshape(missing.shape)
     wrong = ~(np.isfinite(rows) | missing)
@@ -170,7 +170,7 @@ def check_entries(collection: Collection, missing_values: float | None) -> None:
 
 
 def kind_of(source: Source) -> str:
-    """Whether ``source`` names "images", an "array" or a "data set"."""
+    """Return the kind of ``source``: "images", "array" or "data set"."""
     if not isinstance(source, str | Path):
         for path in map(Path, source):
             if path.is_dir() or path.suffix.lower() in READERS or not path.exists():
@@ -193,18 +193,18 @@ def kind_of(source: Source) -> str:
 
 
 def folder_of(source: Source) -> Path:
-    """The folder that all of ``source`` is in, or that it is."""
+    """Return ``source`` if it is a folder, else the folder that contains it."""
     if not isinstance(source, str | Path):
         folders = [Path(path).absolute().parent for path in source]
         return Path(os.path.commonpath(folders))
     path = Path(source)
-    while not path.is_dir() and path != path.parent:  # of a pattern, its fixed part
+    while not path.is_dir() and path != path.parent:  # strip the pattern
         path = path.parent
     return path
 
 
 def name_of(source: Source) -> str:
-    """A short name for people, and for a folder of results."""
+    """Return a short name for display and for the folder of results."""
     if isinstance(source, str | Path) and not glob.has_magic(str(source)):
         path = Path(source)
         return path.stem if path.is_file() else path.resolve().name or "images"
@@ -218,6 +218,7 @@ def _from_images(
     thumbnails: bool,
     progress: Count | None,
 ) -> Collection:
+    """Read image files."""
     if labels not in (None, FOLDERS):
         raise ValueError(f"labels of image files can be {FOLDERS!r}, got {labels!r}")
     found = io.read_images(
@@ -256,6 +257,7 @@ def _from_images(
 
 
 def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collection:
+    """Read an array file."""
     arrays = io.read_arrays(path)
     stack = chosen_array(arrays, reading.key, path)
     stack = shaped(stack, reading.sample_shape, reading.order, path)
@@ -263,7 +265,7 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
         raise ValueError(
             f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
         )
-    if stack.dtype == bool:  # which cannot be subtracted
+    if stack.dtype == bool:  # NumPy cannot subtract booleans
         stack = stack.astype(np.uint8)
     target: np.ndarray | None = None
     names: list[str] = []
@@ -280,6 +282,7 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
 
 
 def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[str]]:
+    """Return the classes from 0, and their names, for an array of labels."""
     if values.size != n or not np.isfinite(values).all():
         what = f"shape {values.shape}" if values.size != n else "NaN or infinite ones"
         raise ValueError(
@@ -291,6 +294,7 @@ def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[s
 
 
 def _from_data_set(name: str, labels: str | None) -> Collection:
+    """Load a data set by name."""
     if labels is not None:
         raise ValueError(f"the labels of {name} come by themselves, got {labels!r}")
     data = datasets.load(name)

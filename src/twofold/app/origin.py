@@ -1,8 +1,8 @@
-"""What a saved model keeps of the collection that it was fitted to."""
+"""The part of a saved model that describes the collection it was fitted to."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from twofold.app.collection import Collection, Reading
@@ -13,19 +13,19 @@ from twofold.estimators.tsnmf import TSNMF
 _WAY_OUT = "make the model again with twofold cluster"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """How new samples are read and named as the training samples were.
+class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to read new samples like the training samples, and how to name them.
 
     Attributes
     ----------
     title : str
+        Name of the collection.
     fit, order, key : str
-        See ``Reading``; a key may be None.
+        Attributes of ``Reading``; the key may be None.
     representatives : list of str
-        The name of the most typical sample of each cluster.
+        Name of the most typical sample of each cluster.
     rows : list of int
-        Their places among the training samples.
+        Indices of these samples among the training samples.
     """
 
     title: str
@@ -33,11 +33,11 @@ class Origin:
     order: str
     key: str | None
     representatives: list[str]
-    rows: list[int]
+    rows: list[Annotated[int, msgspec.Meta(ge=0)]]
 
     @classmethod
     def of(cls, collection: Collection, orders: list[np.ndarray]) -> "Origin":
-        """Of a collection, the samples of each cluster being in their typical order."""
+        """Describe a collection, given the samples of each cluster in typical order."""
         rows = [int(order[0]) for order in orders]
         reading = collection.reading
         return cls(
@@ -51,30 +51,26 @@ class Origin:
 
     @classmethod
     def from_dict(cls, about: dict[str, Any], model: TSNMF) -> "Origin":
-        """From what ``load_model`` returned, which may be anything."""
+        """Check and convert the dict that ``load_model`` returned with ``model``."""
+        labels = to_numpy(model.labels_)
         try:
-            found = cls(**about)
-            texts = [found.title, found.fit, found.order, *found.representatives]
-            right = (
-                all(isinstance(text, str) for text in texts)
-                and isinstance(found.key, str | None)
-                and isinstance(found.representatives, list)
-                and isinstance(found.rows, list)
-                and len(found.rows) == len(found.representatives)
-                and _one_of_each(found.rows, to_numpy(model.labels_))
-            )
-        except TypeError:
-            right = False
-        if not right:
+            origin = msgspec.convert(about, cls)
+            # One representative of each cluster, in the order of their numbers.
+            clusters = [int(labels[row]) for row in origin.rows]
+            valid = len(origin.representatives) == len(clusters)
+            valid &= clusters == np.unique(labels).tolist()
+        except (msgspec.ValidationError, IndexError):
+            valid = False
+        if not valid:
             raise ValueError(f"the model says nothing of its images; {_WAY_OUT}")
-        return found
+        return origin
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``save_model``."""
-        return asdict(self)
+        """Return the fields as the dict that ``save_model`` stores."""
+        return msgspec.structs.asdict(self)
 
     def reading(self, model: TSNMF, key: str | None = None) -> Reading:
-        """How to read new samples for ``model``."""
+        """Return how to read new samples for ``model``."""
         shape = model.sample_shape_
         return Reading(
             size=(shape[0], shape[1]) if len(shape) > 1 else None,
@@ -85,13 +81,8 @@ class Origin:
             missing=model.missing_values,
         )
 
-    def nearest(self, model: TSNMF, found: Assignments) -> list[str]:
-        """The representative whose coefficients are nearest, for each sample."""
-        own = to_numpy(model.coefficients_)[self.rows]
-        return [self.representatives[j] for j in nearest_rows(found.coefficients, own)]
-
-
-def _one_of_each(rows: list[Any], labels: np.ndarray) -> bool:
-    """Whether ``rows`` are places of samples of cluster 0, 1, ..., all that exist."""
-    places = all(type(row) is int and 0 <= row < len(labels) for row in rows)
-    return places and [int(labels[row]) for row in rows] == np.unique(labels).tolist()
+    def nearest(self, model: TSNMF, assignments: Assignments) -> list[str]:
+        """Return the name of the nearest representative of each sample."""
+        rows = to_numpy(model.coefficients_)[self.rows]
+        nearest = nearest_rows(assignments.coefficients, rows)
+        return [self.representatives[j] for j in nearest]

@@ -1,4 +1,4 @@
-"""What is written of a clustering: tables, and files sorted by cluster."""
+"""Write a clustering: tables, and image files sorted by cluster."""
 
 import csv
 import json
@@ -20,8 +20,11 @@ COLUMNS = (
     "reconstruction_error",
     "nearest_representative",
 )
+"""Columns of assignments.csv."""
 
 SORTED = "clusters"
+"""Folder of the image files that are sorted by cluster."""
+
 FILES = (
     "assignments.csv",
     "duplicates.csv",
@@ -35,26 +38,27 @@ FILES = (
     "report.html",
     SORTED,
 )
-"""All that a folder of results may hold."""
+"""Names of all files and folders that a folder of results can contain."""
 
 _LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
-"""What systems leave in any folder that they show."""
+"""Files that file managers leave in folders."""
 
 _LONGEST_NAME = 255
-"""Bytes of a file name."""
+"""Maximum length of a file name in bytes."""
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
     """Raise an OSError unless results can and may be written to ``folder``.
 
-    What is there is replaced with ``force`` alone, and if an earlier run wrote it all.
+    An existing folder is replaced only with ``force``, and only if an earlier run wrote
+    everything in it.
     """
     try:
         if folder.exists():
             _check_replaceable(folder, force)
         check_room(folder)
     except OSError as error:
-        if error.errno is None:  # one of ours
+        if error.errno is None:  # raised here, with a complete message
             raise
         raise OSError(
             f"{folder} cannot be written: {error.strerror}; name another folder"
@@ -62,6 +66,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def _check_replaceable(folder: Path, force: bool) -> None:
+    """Raise a FileExistsError unless the existing ``folder`` may be replaced."""
     if not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name another folder with --out")
     if Path.cwd().is_relative_to(folder.resolve()):
@@ -74,16 +79,16 @@ def _check_replaceable(folder: Path, force: bool) -> None:
             f"{folder} is there already and not empty; name another folder with --out, "
             "or replace an earlier run with --force"
         )
-    strange = None if empty else next(_strange(folder), None)
-    if strange:
+    foreign = None if empty else next(_foreign(folder), None)
+    if foreign:
         raise FileExistsError(
-            f"{folder} has {strange}: twofold did not write it so and does not replace "
+            f"{folder} has {foreign}: twofold did not write it so and does not replace "
             "it; name another folder with --out"
         )
 
 
-def _strange(folder: Path) -> Iterator[str]:
-    """What makes a folder differ from one that a run has written."""
+def _foreign(folder: Path) -> Iterator[str]:
+    """Yield the differences between a folder and a folder that a run has written."""
     record = folder / "model.json"
     if not record.is_file() or b'"twofold model"' not in _head(record):
         yield "no model.json of twofold"
@@ -99,12 +104,13 @@ def _strange(folder: Path) -> Iterator[str]:
 
 
 def _head(path: Path) -> bytes:
+    """Return the first bytes of a file."""
     with path.open("rb") as file:
         return file.read(100)
 
 
 def _sorted_names(folder: Path) -> set[str]:
-    """The files that an earlier run has put into folders."""
+    """Return the sorted image files that an earlier run has listed."""
     path = folder / "sorted.csv"
     if not path.is_file():
         return set()
@@ -113,16 +119,17 @@ def _sorted_names(folder: Path) -> set[str]:
 
 
 def check_apart(sources: Iterable[Path], folder: Path) -> None:
-    """Raise a ValueError if results in ``folder`` would change what was read.
+    """Raise a ValueError if writing results to ``folder`` would change the input.
 
     Parameters
     ----------
     sources : iterable of Path
-        Folders that are searched, or files.
+        Input files, or folders that are searched.
     folder : Path
-        What is inside it may be replaced.
+        Folder of results, whose content may be replaced.
     """
     for source in sources:
+        # A link in the folder would be removed with it, wherever the link points.
         for path in (source.parent.resolve() / source.name, source.resolve()):
             if path.is_relative_to(folder.resolve()):
                 raise ValueError(
@@ -137,19 +144,24 @@ def check_apart(sources: Iterable[Path], folder: Path) -> None:
 
 
 def assignment_rows(
-    names: Iterable[str], found: Assignments, nearest: Iterable[str]
+    names: Iterable[str], assignments: Assignments, nearest: Iterable[str]
 ) -> Iterator[tuple[str, int, float, float, str]]:
-    """A row of ``COLUMNS`` for each sample.
+    """Yield a row of ``COLUMNS`` for each sample.
 
     Parameters
     ----------
     names : iterable of str
-        Of the samples.
-    found : Assignments
+        Names of the samples.
+    assignments : Assignments
+        Assignments of the samples.
     nearest : iterable of str
-        The representative that is nearest to each.
+        Name of the nearest representative of each sample.
     """
-    columns = found.clusters, found.confidence, found.reconstruction_error
+    columns = (
+        assignments.clusters,
+        assignments.confidence,
+        assignments.reconstruction_error,
+    )
     for name, cluster, confidence, error, near in zip(
         names, *columns, nearest, strict=True
     ):
@@ -159,9 +171,9 @@ def assignment_rows(
 def search_table(
     columns: dict[str, list[Any]],
 ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """The header and the rows of ``search_results_``.
+    """Return the header and the rows of ``search_results_``.
 
-    But for the seconds, so that the same seed gives the same file.
+    Run times are left out, so that the same seed gives the same file.
     """
     names = [name for name in columns if name != "seconds"]
     rows = zip(*(columns[name] for name in names), strict=True)
@@ -173,41 +185,35 @@ def _cell(value: Any) -> Any:
 
 
 def write_csv(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
-    """A table with one line per row, as spreadsheets and pandas read it."""
+    """Write a table as CSV that spreadsheets and pandas read."""
     plain = csv.writer(file, lineterminator="\n")
     quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     plain.writerow(header)
     for row in rows:
-        # A carriage return ends a line for readers, but not for every writer.
-        odd = any("\r" in str(value) for value in row)
-        (quoting if odd else plain).writerow(row)
+        # Readers take a carriage return for the end of a line, unless it is quoted.
+        needs_quotes = any("\r" in str(value) for value in row)
+        (quoting if needs_quotes else plain).writerow(row)
 
 
 def write_json_lines(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
-    """The same table, each row an object on a line of its own."""
+    """Write a table as JSON lines, one object per row."""
     for row in rows:
         file.write(json.dumps(dict(zip(header, row, strict=True))) + "\n")
 
 
 def open_table(path: Path) -> TextIO:
-    """A file to write a table to; names that are no UTF-8 keep their bytes."""
+    """Open a file for a table; names that are not UTF-8 keep their bytes."""
     return path.open("w", encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def save_csv(path: Path, header: Sequence[str], rows: Iterable[Any]) -> None:
-    """``write_csv`` to a file."""
+    """Write a table to a CSV file."""
     with open_table(path) as file:
         write_csv(file, header, rows)
 
 
-def save_json(path: Path, content: dict[str, Any]) -> None:
-    """Plain values, none of them NaN, which JSON does not know."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
-    path.write_text(text, encoding="ascii")
-
-
 def save_samples(path: Path, samples: np.ndarray) -> None:
-    """In single precision, unless their numbers are too large for it."""
+    """Save samples in single precision, unless their values are too large for it."""
     largest = np.min_scalar_type(float(np.abs(samples).max()))
     np.save(path, samples.astype(np.result_type(np.float32, largest)))
 
@@ -215,25 +221,28 @@ def save_samples(path: Path, samples: np.ndarray) -> None:
 def sort_files(
     folder: Path, paths: Sequence[Path], clusters: np.ndarray, how: str
 ) -> list[tuple[str, str]]:
-    """Put image files into a folder per cluster.
+    """Copy image files to a folder per cluster, or link to them.
 
     Parameters
     ----------
     folder : Path
-        Is made; its folders are named by the clusters' numbers.
+        New folder, in which the folders are named by the numbers of the clusters.
     paths : sequence of Path
+        Image files.
     clusters : int array of shape (n,)
+        Cluster of each file.
     how : {"copy", "link"}
-        Whether they are copied, or linked to where they are.
+        Whether the files are copied, or linked to.
 
     Returns
     -------
     list of (str, str)
-        Each file, and the name that it got, seen from beside ``folder``.
+        Original path and new path of each file; new paths are relative to the parent
+        of ``folder``.
     """
     digits = len(str(clusters.max()))
     counts: dict[Path, int] = {}
-    placed = []
+    sorted_paths = []
     for path, cluster in zip(paths, clusters.tolist(), strict=True):
         inside = folder / f"{cluster:0{digits}}"
         inside.mkdir(parents=True, exist_ok=True)
@@ -242,15 +251,16 @@ def sort_files(
             shutil.copy2(path, target)
         else:
             os.symlink(path.absolute(), target)
-        placed.append((str(path), target.relative_to(folder.parent).as_posix()))
-    return placed
+        sorted_paths.append((str(path), target.relative_to(folder.parent).as_posix()))
+    return sorted_paths
 
 
 def _free_name(path: Path, counts: dict[Path, int]) -> Path:
-    """``path``, or with -2, -3, ... before its ending where that is taken.
+    """Return ``path``, with -2, -3, ... before its suffix if the name exists.
 
-    The disk is asked, since to some A.png and a.png are the same; ``counts`` are the
-    numbers that were given, so that thousands of one name do not take for ever.
+    The file system is queried, because A.png and a.png are the same file on some
+    systems. ``counts`` has the last number used for each name, so that thousands of
+    equal names do not take quadratic time.
     """
     name, count = path, counts.get(path, 1)
     while os.path.lexists(name):
@@ -264,4 +274,5 @@ def _free_name(path: Path, counts: dict[Path, int]) -> Path:
 
 
 def _rounded(value: float) -> float:
+    """Return a value with six significant digits."""
     return float(f"{value:.6g}")

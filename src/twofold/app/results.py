@@ -1,4 +1,4 @@
-"""What a fitted TSNMF says of each sample: its cluster, how surely, and how well."""
+"""Cluster, confidence and reconstruction error of each sample of a fitted TSNMF."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,26 +13,26 @@ from twofold.estimators.scaling import divisors, sample_norms
 from twofold.estimators.tsnmf import TSNMF
 
 _BLOCK = 1024
-"""Images that are held in double precision at once."""
+"""Number of images that are held in double precision at once."""
 
 
 @dataclass(frozen=True)
 class Assignments:
-    """One entry for each sample.
+    """Assignments of samples to clusters.
 
     Attributes
     ----------
     coefficients : ndarray of shape (n, k)
-        As from ``transform``, or ``coefficients_`` for the training samples, of
-        which identical ones share their mean.
+        Coefficients from ``transform``, or ``coefficients_`` for the training
+        samples. Identical training samples have their mean coefficients.
     clusters : ndarray of shape (n,)
-        As from ``predict``, or ``labels_``.
+        Clusters from ``predict``, or ``labels_``.
     confidence : ndarray of shape (n,)
-        Between 0 and 1: the part of a sample's squared coefficients that is on the
-        centroid of its own cluster.
+        Share of the squared coefficients of a sample that belongs to the centroid of
+        its cluster, between 0 and 1.
     reconstruction_error : ndarray of shape (n,)
-        The norm of a sample less its reconstruction, as a part of its own norm, both
-        over the entries that are not missing.
+        Norm of the difference between a sample and its reconstruction, divided by the
+        norm of the sample. Both norms are over the entries that are not missing.
     """
 
     coefficients: np.ndarray
@@ -42,29 +42,29 @@ class Assignments:
 
 
 def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:
-    """Samples as ``impute`` completes them, and which entries were missing.
+    """Fill in missing entries, like ``impute``.
 
     Parameters
     ----------
     model : TSNMF
-        Fitted.
+        Fitted model.
     X : array-like
-        As for ``predict``.
+        Samples as for ``predict``.
 
     Returns
     -------
     images : array of shape (n, h, w[, c]) or (n, f)
-        X itself where nothing is missing.
+        Samples without missing entries; X itself if nothing is missing.
     missing : boolean array of the same shape, or None
-        None where nothing is missing.
+        Mask of the missing entries, or None if nothing is missing.
     """
-    return _as_given(model, X, *model._read_completed(X, None))
+    return _in_given_shape(model, X, *model._read_completed(X, None))
 
 
-def _as_given(
+def _in_given_shape(
     model: TSNMF, X: Any, stack: Any, missing: Any
 ) -> tuple[Any, np.ndarray | None]:
-    """What ``filled_in`` returns, from completed samples (n, c, h, w)."""
+    """Bring completed samples (n, c, h, w) and their mask to the shape of X."""
     if missing is None:
         return X, None
     shape = model.sample_shape_
@@ -74,20 +74,21 @@ def _as_given(
 def assign_trained(
     model: TSNMF, X: Any, missing: np.ndarray | None = None
 ) -> Assignments:
-    """The assignments of the samples X that ``model`` was fitted to.
+    """Return the assignments of the training samples X of ``model``.
 
-    With ``missing`` both are as from ``filled_in``, which need not be done again.
+    If ``missing`` is given, X and ``missing`` must come from ``filled_in``.
     """
     if missing is None:
         X, missing = filled_in(model, X)
-    coefficients = _shared(to_numpy(model.coefficients_), to_numpy(X))
+    coefficients = _average_identical(to_numpy(model.coefficients_), to_numpy(X))
     return _assignments(model, X, missing, coefficients, to_numpy(model.labels_))
 
 
-def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """The rows, those of identical samples being their mean.
+def _average_identical(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """Return the rows, averaged over identical samples.
 
-    A fit that has stopped may have left them apart.
+    Identical samples may differ in their coefficients after a finite number of
+    iterations.
     """
     first: dict[bytes, int] = {}
     group = [first.setdefault(sample.tobytes(), len(first)) for sample in samples]
@@ -95,44 +96,48 @@ def _shared(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:
-    """The assignments of new samples, by ``transform`` and ``predict``."""
+    """Return the assignments of new samples, by ``transform`` and ``predict``."""
     stack, missing = model._read_completed(X, None)
     prediction = model.state_.predict(stack, missing)
     clusters = to_numpy(model.state_.labels_of(prediction))
-    images = _as_given(model, X, stack, missing)
+    images = _in_given_shape(model, X, stack, missing)
     return _assignments(model, *images, to_numpy(prediction.coefficients), clusters)
 
 
 def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """The correlation of each image's pixels with the mean of its cluster's images.
+    """Return the correlation of each image with the mean image of its cluster.
 
-    They are standardized first: a bright image counts no more than a dark one.
+    Images are standardised before the mean is taken, so that bright and dark images
+    have the same weight.
 
     Parameters
     ----------
     images : ndarray of shape (n, ...)
+        Images.
     clusters : int array of shape (n,)
+        Cluster of each image.
 
     Returns
     -------
     ndarray of shape (n,)
-        Between 0 and 1; 1 for a blank image among nothing but blank ones, 0 where
-        images cancel each other.
+        Correlations, clipped to the range from 0 to 1. They are 1 if all images of a
+        cluster are blank, and 0 if the images cancel each other.
     """
     rows = standardized(images)
-    found = np.empty(len(rows))
+    correlation = np.empty(len(rows))
     for cluster in np.unique(clusters):
         members = clusters == cluster
         mean = standardized(rows[members].mean(axis=0)[None])[0]
-        alike = np.clip(rows[members] @ mean, 0, 1)
-        found[members] = alike if rows[members].any() else 1.0
-    return found
+        products = np.clip(rows[members] @ mean, 0, 1)
+        correlation[members] = products if rows[members].any() else 1.0
+    return correlation
 
 
 def standardized(images: np.ndarray) -> np.ndarray:
-    """Each image as a float32 row of mean 0 and length 1; a blank one is 0."""
+    """Return images as float32 rows of mean 0 and norm 1; blank images become 0."""
     rows = images.reshape(len(images), -1)
-    found = np.empty(rows.shape, dtype=np.float32)
+    standard = np.empty(rows.shape, dtype=np.float32)
+    # A row whose norm is due to rounding alone is blank.
     rounding = 8 * float(np.finfo(np.result_type(rows, np.float32)).eps)
     for i in range(0, len(rows), _BLOCK):
         block = rows[i : i + _BLOCK].astype(np.float64)
@@ -140,18 +145,18 @@ def standardized(images: np.ndarray) -> np.ndarray:
         block -= block.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(block, axis=1, keepdims=True)
         blank = norms <= rounding * rows.shape[1] ** 0.5
-        found[i : i + _BLOCK] = np.where(blank, 0, block / np.where(blank, 1, norms))
-    return found
+        standard[i : i + _BLOCK] = np.where(blank, 0, block / np.where(blank, 1, norms))
+    return standard
 
 
 def typical_orders(clusters: np.ndarray, typical: np.ndarray) -> list[np.ndarray]:
-    """The samples of each cluster, from the most to the least typical one."""
+    """Return the samples of each cluster, the most typical sample first."""
     order = np.argsort(-typical, kind="stable")
     return [order[clusters[order] == cluster] for cluster in np.unique(clusters)]
 
 
 def nearest_rows(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of the ``others`` has the smallest angle to each of the ``rows``."""
+    """Return the index of the ``others`` with the smallest angle to each row."""
     return np.argmax(unit_rows(rows) @ unit_rows(others).T, axis=1)
 
 
@@ -162,6 +167,7 @@ def _assignments(
     coefficients: np.ndarray,
     clusters: np.ndarray,
 ) -> Assignments:
+    """Compute the confidence and the errors; parameters as for ``filled_in``."""
     return Assignments(
         coefficients=coefficients,
         clusters=clusters,
@@ -173,21 +179,24 @@ def _assignments(
 def _confidence(
     model: TSNMF, coefficients: np.ndarray, clusters: np.ndarray
 ) -> np.ndarray:
-    """v_ij^2 / sum_l v_il^2, where j is the largest mean coefficient of the cluster."""
+    """Return v_ij^2 / sum_l v_il^2, where j is the centroid of the cluster.
+
+    The centroid of a cluster is the one with the largest mean coefficient.
+    """
     means = mean_rows(to_numpy(model.coefficients_), to_numpy(model.labels_))
-    own = np.argmax(means, axis=1)[clusters]
+    centroid = np.argmax(means, axis=1)[clusters]
     squared = unit_rows(coefficients) ** 2
-    return squared[np.arange(len(squared)), own]
+    return squared[np.arange(len(squared)), centroid]
 
 
 def _relative_errors(
     model: TSNMF, X: Any, missing: np.ndarray | None, coefficients: np.ndarray
 ) -> np.ndarray:
-    """||X_i - sum_j v_ij U_j|| / ||X_i|| over what is not missing of completed samples.
+    """Return ||X_i - sum_j v_ij U_j|| / ||X_i|| over the entries that are not missing.
 
-    The fit's own scaling, which is by their norms, is taken into account.
+    The samples are scaled as in the fit, by their norms.
     """
-    # In their own precision, which may hold more than that of the model.
+    # The samples keep their precision, which may be higher than that of the model.
     samples = to_numpy(read_numbers(X, "X")).reshape(len(coefficients), -1)
     norms = sample_norms(samples)
     typical = model.state_.typical_norm
@@ -202,5 +211,5 @@ def _relative_errors(
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Each row divided by its length, unless that is 0."""
+    """Divide each row by its norm; rows of norm 0 remain 0."""
     return rows / positive_or_one(np.linalg.norm(rows, axis=1, keepdims=True))

@@ -1,11 +1,13 @@
-"""From a collection to a folder of results."""
+"""Cluster a collection and write a folder of results; predict; write reports."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from twofold.app.collection import (
     Collection,
@@ -23,12 +25,17 @@ from twofold.app.outputs import (
     check_apart,
     check_folder,
     save_csv,
-    save_json,
     save_samples,
     search_table,
     sort_files,
 )
-from twofold.app.report import near_duplicates, render, summarize
+from twofold.app.report import (
+    LARGEST_REPORT,
+    near_duplicates,
+    read_report,
+    render,
+    summarize,
+)
 from twofold.app.results import (
     Assignments,
     assign_new,
@@ -41,39 +48,8 @@ from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.model_files import load_model, save_model
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.arrays import unflatten
-from twofold.io.safe_json import read_json
 from twofold.io.staging import staged_file, staged_folder
-from twofold.progress import Event, listening
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is being done.
-
-    Attributes
-    ----------
-    stage : {"reading", "searching", "fitting", "writing"}
-    done, total : int
-        Files read, settings looked at, iterations run (both of at most ``total``) or
-        files written. 0 in all where it is not known yet.
-    facts : dict
-        What else is known: the ``objective``, or the ``file`` that is being written.
-    """
-
-    stage: str
-    done: int
-    total: int
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
-Tell = Callable[[Step], None]
-
-_LARGEST_REPORT = 256 * 2**20
-"""Bytes of a report.json, which is parsed as a whole."""
-
-
-def nobody(step: Step) -> None:
-    """For whom the steps do not matter."""
+from twofold.progress import report
 
 
 def read(
@@ -81,15 +57,14 @@ def read(
     reading: Reading | None = None,
     *,
     labels: str | None = None,
-    tell: Tell = nobody,
 ) -> Collection:
-    """``read_collection`` with thumbnails, telling of each file."""
-
-    def told(done: int, total: int) -> None:
-        tell(Step("reading", done, total))
-
+    """Read a collection with thumbnails, and report each file that is read."""
     return read_collection(
-        source, reading, labels=labels, thumbnails=True, progress=told
+        source,
+        reading,
+        labels=labels,
+        thumbnails=True,
+        progress=partial(report, "reading"),
     )
 
 
@@ -100,28 +75,30 @@ def cluster(
     *,
     sort: str | None = None,
     force: bool = False,
-    tell: Tell = nobody,
 ) -> Path:
-    """Fit a model to a collection and write all that there is to know of it.
+    """Fit a model to a collection and write a folder of results.
+
+    The stages "searching", "fitting" and "writing" are reported, see
+    ``twofold.progress``.
 
     Parameters
     ----------
     collection : Collection
+        Samples.
     model : TSNMF or AutoTSNMF
-        Is fitted. What is written is of the best of a search, with a table of it.
+        Model to fit. The results of a search are those of its best model, and a table
+        of the search.
     folder : str or Path
-        Where to: it appears when everything in it is written.
+        Folder of results, which appears when all of its files are written.
     sort : {"copy", "link"} or None, default=None
         Whether the image files are copied, or linked to, in a folder per cluster.
     force : bool, default=False
         Whether a folder of an earlier run is replaced.
-    tell : callable
-        Called with each ``Step``.
 
     Returns
     -------
     Path
-        Of the report.
+        Path of the page.
     """
     folder = Path(folder)
     check_apart(collection.paths, folder)
@@ -130,54 +107,48 @@ def cluster(
         raise ValueError(f"sort must be 'copy', 'link' or None, got {sort!r}")
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
-    missing_values = _given_model(model).missing_values
+    missing_values = _base_model(model).missing_values
     check_entries(collection, missing_values)
-    _fit(model, collection, tell)
+    _fit(model, collection)
     extras = (sort, missing_values is not None, isinstance(model, AutoTSNMF))
     total = 5 + sum(map(bool, extras))
     with _writing_to(folder), staged_folder(folder, replace=force) as new:
-        files = _written(collection, model, folder, new, sort)
+        files = _write_files(collection, model, folder, new, sort)
         for done, file in enumerate(files):
-            tell(Step("writing", done, total, {"file": file}))
+            report("writing", done, total, file=file)
         check_folder(folder, force=force)
-        tell(Step("writing", total, total))
+        report("writing", total, total)
     return folder / "report.html"
 
 
 def fitted_model(model: TSNMF | AutoTSNMF) -> TSNMF:
-    """The model itself, or the best of a search."""
+    """Return the model itself, or the best model of a search."""
     return model.best_estimator_ if isinstance(model, AutoTSNMF) else model
 
 
-def _given_model(model: TSNMF | AutoTSNMF) -> TSNMF:
-    """The model itself, or what a search starts from."""
+def _base_model(model: TSNMF | AutoTSNMF) -> TSNMF:
+    """Return the model itself, or the base model of a search."""
     if isinstance(model, AutoTSNMF):
         return model.base_estimator()
     return model
 
 
-def _fit(model: TSNMF | AutoTSNMF, collection: Collection, tell: Tell) -> None:
-    """Fit a model, telling of its looks at settings and of its iterations."""
-    most = _given_model(model).max_iter
-
-    def listener(event: Event) -> None:
-        tell(Step(event.stage, event.done, event.total, event.facts))
-
+def _fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
+    """Fit a model; report its stage before the first candidate or iteration."""
     if isinstance(model, AutoTSNMF):
-        tell(Step("searching", 0, 0))
+        report("searching", 0, 0)
     else:
-        tell(Step("fitting", 0, most))
-    with listening(listener):
-        model.fit(collection.images)
+        report("fitting", 0, model.max_iter)
+    model.fit(collection.images)
 
 
 @contextmanager
 def _writing_to(folder: Path) -> Iterator[None]:
-    """Let the system's errors say what could not be written."""
+    """Name ``folder`` in the errors of the operating system."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # one of ours, which says it
+        if error.errno is None:  # raised by twofold, with a complete message
             raise
         what = f" ({error.filename})" if error.filename else ""
         raise OSError(
@@ -185,23 +156,24 @@ def _writing_to(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _written(
+def _write_files(
     collection: Collection,
     given: TSNMF | AutoTSNMF,
     folder: Path,
     new: Path,
     sort: str | None,
 ) -> Iterator[str]:
-    """Write the files into ``new``, naming each before it is begun."""
+    """Write the files to ``new``, and yield the name of each before it is written."""
     model = fitted_model(given)
     search = given if isinstance(given, AutoTSNMF) else None
     yield "assignments.csv"
     images, missing = filled_in(model, collection.images)
     collection = replace(collection, images=images, missing=missing)
-    found = assign_trained(model, images, missing)
-    typical = typicality(collection.images, found.clusters)
-    origin = Origin.of(collection, typical_orders(found.clusters, typical))
-    rows = assignment_rows(collection.names, found, origin.nearest(model, found))
+    assignments = assign_trained(model, images, missing)
+    typical = typicality(collection.images, assignments.clusters)
+    origin = Origin.of(collection, typical_orders(assignments.clusters, typical))
+    nearest = origin.nearest(model, assignments)
+    rows = assignment_rows(collection.names, assignments, nearest)
     save_csv(new / "assignments.csv", COLUMNS, rows)
     save_csv(new / "skipped.csv", ("path", "reason"), collection.skipped)
     yield "duplicates.csv"
@@ -218,61 +190,69 @@ def _written(
         save_csv(new / "search.csv", *search_table(search.search_results_))
     if sort:
         yield SORTED
-        placed = sort_files(new / SORTED, collection.paths, found.clusters, sort)
-        save_csv(new / "sorted.csv", ("path", "file"), placed)
+        paths = sort_files(new / SORTED, collection.paths, assignments.clusters, sort)
+        save_csv(new / "sorted.csv", ("path", "file"), paths)
     yield "report.json"
-    summary = summarize(collection, model, found, typical, groups, folder, search)
-    save_json(new / "report.json", summary)
+    parts = collection, model, assignments, typical, groups
+    report = summarize(*parts, folder, search)
+    text = msgspec.json.encode(report)
+    (new / "report.json").write_bytes(text)
     yield "report.html"
-    (new / "report.html").write_text(render(summary), encoding="utf-8")
+    # Made from the file's text, so that ``rewrite_report`` gives the same page.
+    page = render(read_report(text))
+    (new / "report.html").write_text(page, encoding="utf-8")
 
 
 def predict(
     path: Path, source: Source, *, key: str | None = None
 ) -> tuple[Collection, Assignments, list[str]]:
-    """Place new samples among the clusters of a saved model.
+    """Assign new samples to the clusters of a saved model.
 
     Parameters
     ----------
     path : Path
-        A folder of results, or the model file in it.
+        Folder of results, or the model file in it.
     source : str, Path or sequence of them
-        As for ``read_collection``; read as the samples of the model were.
+        Source as for ``read_collection``. It is read with the options with which the
+        training samples were read.
     key : str or None, default=None
-        The array in an array file, where it has another name there.
+        Name of the array in an array file, if it differs from that of the training
+        samples.
 
     Returns
     -------
     collection : Collection
-    found : Assignments
+        New samples.
+    assignments : Assignments
+        Assignments of the new samples.
     nearest : list of str
-        The name of the representative that is nearest to each sample.
+        Name of the nearest representative of each sample.
     """
     model, about = load_model(path)
     origin = Origin.from_dict(about, model)
-    wanted = model.sample_shape_
-    if len(wanted) == 1 and kind_of(source) == "images":
+    shape = model.sample_shape_
+    if len(shape) == 1 and kind_of(source) == "images":
         raise ValueError(
-            f"the model in {path} takes vectors of {wanted[0]} entries, not images; "
+            f"the model in {path} takes vectors of {shape[0]} entries, not images; "
             "name an array file"
         )
     collection = read_collection(source, origin.reading(model, key))
     images = collection.images
-    if images.ndim == 2 and images.shape[1] == math.prod(wanted):
-        images = unflatten(images, wanted, origin.order)
-    if images.shape[1:] != wanted:
-        needed, came = (" x ".join(map(str, s)) for s in (wanted, images.shape[1:]))
+    if images.ndim == 2 and images.shape[1] == math.prod(shape):
+        images = unflatten(images, shape, origin.order)
+    if images.shape[1:] != shape:
+        needed, came = (" x ".join(map(str, s)) for s in (shape, images.shape[1:]))
         raise ValueError(
             f"samples of {source} must be {needed} for the model in {path}, got {came}"
         )
     collection = replace(collection, images=images)
     check_entries(collection, model.missing_values)
-    found = assign_new(model, images)
-    return collection, found, origin.nearest(model, found)
+    assignments = assign_new(model, images)
+    return collection, assignments, origin.nearest(model, assignments)
 
 
 def rewrite_report(folder: Path) -> Path:
-    """Make the page of a folder of results anew, from its ``report.json``."""
+    """Write the page of a folder of results again, from its ``report.json``."""
     source, page = folder / "report.json", folder / "report.html"
     if not source.is_file():
         raise FileNotFoundError(
@@ -280,7 +260,7 @@ def rewrite_report(folder: Path) -> Path:
         )
     try:
         with source.open("rb") as file:
-            text = render(read_json(file, _LARGEST_REPORT))
+            text = render(read_report(file.read(LARGEST_REPORT + 1)))
     except ValueError as error:
         raise ValueError(
             f"{source}: {error}; make it again with twofold cluster"

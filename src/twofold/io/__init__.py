@@ -1,4 +1,4 @@
-"""Reading the user's own data: stacks in array files, and folders of images."""
+"""Read samples from array files and from folders of images."""
 
 from twofold.io.arrays import read_arrays, read_stack
 from twofold.io.images import read_images

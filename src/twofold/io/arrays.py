@@ -1,4 +1,4 @@
-"""Numeric arrays from .mat, .npy, .npz, CSV and text files, without unpickling."""
+"""Read numeric arrays from .mat, .npy, .npz, CSV and text files, without pickle."""
 
 import itertools
 import math
@@ -15,6 +15,7 @@ from scipy.io.matlab import MatReadError
 from twofold.io.mat5 import check_tags
 
 _DELIMITERS = (";", "\t", ",")
+"""Delimiters of text files, in the order in which they are tried."""
 
 
 def read_stack(
@@ -24,25 +25,26 @@ def read_stack(
     sample_shape: tuple[int, ...] | None = None,
     order: str = "C",
 ) -> np.ndarray:
-    """A stack of samples from an array file.
+    """Read a stack of samples from an array file.
 
     Parameters
     ----------
     path : str or Path
         A .mat (version 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file. Empty
-        cells of text are NaN.
+        cells of a text file become NaN.
     key : str or None, default=None
-        Which of the arrays in the file. None takes the only one, or the only one
+        Name of the array in the file. None takes the only array, or the only array
         with at least two axes longer than 1.
     sample_shape : tuple of int or None, default=None
-        (h, w) or (h, w, c) of the samples in the rows of a flat array.
+        Shape (h, w) or (h, w, c) of the samples in the rows of a flat array.
     order : {"C", "F"}, default="C"
-        How a flat row holds its sample: row after row, or column after column, as
-        MATLAB does.
+        Order of the entries of a flat row: row by row, or column by column as in
+        MATLAB.
 
     Returns
     -------
     ndarray of shape (n, f), (n, h, w) or (n, h, w, c)
+        Samples.
     """
     stack = chosen_array(read_arrays(path), key, path)
     return shaped(stack, sample_shape, order, path)
@@ -51,7 +53,7 @@ def read_stack(
 def shaped(
     stack: np.ndarray, sample_shape: tuple[int, ...] | None, order: str, path: Any
 ) -> np.ndarray:
-    """The samples of an array from ``path``, flat ones brought to their shape."""
+    """Return the samples of an array from ``path``; flat rows are reshaped."""
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', got {order!r}")
     if sample_shape is None or stack.shape[1:] == tuple(sample_shape):
@@ -66,7 +68,7 @@ def shaped(
 
 
 def unflatten(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarray:
-    """Rows (n, f) as samples (n, *shape), each read in C or in Fortran order."""
+    """Reshape rows (n, f) to samples (n, *shape), in C or in Fortran order."""
     if order == "C":
         return rows.reshape(len(rows), *shape)
     turned = rows.reshape(len(rows), *shape[::-1])
@@ -74,17 +76,18 @@ def unflatten(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarra
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """All numeric arrays of a file, by name; a file of one array calls it "data".
+    """Read all numeric arrays of a file.
 
     Parameters
     ----------
     path : str or Path
-        As for ``read_stack``.
+        A file as for ``read_stack``.
 
     Returns
     -------
     dict of str to ndarray
-        Objects, text and structures are left out.
+        Arrays by name; the array of a file without names is called "data". Objects,
+        text and structures are left out.
     """
     path = Path(path)
     if path.suffix.lower() not in READERS:
@@ -98,7 +101,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
         arrays = READERS[path.suffix.lower()](path)
     except (ImportError, MemoryError, PermissionError):
         raise
-    except Exception as error:  # damaged files raise anything
+    except Exception as error:  # a damaged file can raise any exception
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise ValueError(
             f"{path}: cannot be read as {path.suffix} ({reason})"
@@ -112,7 +115,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
 def chosen_array(
     arrays: dict[str, np.ndarray], key: str | None, path: Any
 ) -> np.ndarray:
-    """The array that ``key`` names, or that can only be meant; it is from ``path``."""
+    """Return the array ``key`` of the file ``path``, or its only stack of samples."""
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if key is not None:
         if key not in arrays:
@@ -127,10 +130,11 @@ def chosen_array(
 
 
 def _read_mat(path: Path) -> dict[str, np.ndarray]:
+    """Read a MATLAB file."""
     try:
         check_tags(path.read_bytes())
         content = loadmat(path)
-    except NotImplementedError:  # SciPy's word for version 7.3
+    except NotImplementedError:  # raised by SciPy for version 7.3
         return _read_hdf5(path)
     except (MatReadError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"not a MATLAB file, or a damaged one: {error}") from error
@@ -138,6 +142,7 @@ def _read_mat(path: Path) -> dict[str, np.ndarray]:
 
 
 def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
+    """Read a MATLAB file of version 7.3, which is an HDF5 file."""
     try:
         import h5py
     except ImportError:
@@ -146,7 +151,7 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
             'pip install "twofold[mat73]"'
         ) from None
     with h5py.File(path, "r") as file:
-        # MATLAB writes columns first, so that HDF5 sees the axes reversed.
+        # MATLAB stores arrays in column-major order: HDF5 has the axes reversed.
         return {
             name: np.asarray(item).T
             for name, item in file.items()
@@ -155,7 +160,7 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
 
 
 def _is_numeric(attributes: Any) -> bool:
-    """Whether MATLAB calls an array of its own numbers; others have no such mark."""
+    """Return whether an HDF5 data set is numeric, by MATLAB's attributes if present."""
     if attributes.get("MATLAB_empty", 0):
         return False
     kind = attributes.get("MATLAB_class", b"double")
@@ -168,6 +173,7 @@ def _read_npy(path: Path) -> dict[str, np.ndarray]:
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    """Read the members of an .npz file that are arrays."""
     arrays: dict[str, np.ndarray] = {}
     with zipfile.ZipFile(path) as members:
         for name in members.namelist():
@@ -180,7 +186,7 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def _read_member(name: str, member: Any) -> dict[str, np.ndarray]:
-    """An array of an .npz file, unless it holds objects."""
+    """Read an array of an .npz file, or nothing if the array needs pickle."""
     try:
         return {name: np.lib.format.read_array(member, allow_pickle=False)}
     except ValueError as error:
@@ -190,22 +196,23 @@ def _read_member(name: str, member: Any) -> dict[str, np.ndarray]:
 
 
 def _read_text(path: Path) -> dict[str, np.ndarray]:
+    """Read a table of numbers, with or without a header."""
     with path.open(encoding="utf-8-sig") as file:
         lines = (line for line in file if line.strip() and not line.startswith("#"))
         first = next(lines, None)
         if first is None:
             raise ValueError("it is empty")
         delimiter = next((d for d in _DELIMITERS if d in first), None)
-        # A row with any number in it is no header, even if others are missing.
+        # A row that contains a number is not a header, even if other cells are empty.
         header = not any(map(_is_number, first.strip().split(delimiter)))
         rows: Iterator[str] = itertools.chain([] if header else [first], lines)
         if delimiter is not None:
-            rows = _without_empty_cells(rows, delimiter)
+            rows = _fill_empty_cells(rows, delimiter)
         return {"data": np.loadtxt(rows, delimiter=delimiter, ndmin=2)}
 
 
-def _without_empty_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
-    """The lines, an empty cell being NaN: so pandas and spreadsheets write it."""
+def _fill_empty_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
+    """Write NaN into empty cells, which is how pandas and spreadsheets store it."""
     for line in lines:
         cells = [cell.strip() for cell in line.rstrip("\r\n").split(delimiter)]
         yield delimiter.join(cell or "nan" for cell in cells) if "" in cells else line

@@ -1,4 +1,4 @@
-"""Folders of image files to one stack, with a word on every file left out."""
+"""Read folders of image files into one stack, with a reason for every file left out."""
 
 import glob
 import math
@@ -23,12 +23,13 @@ from twofold.io.survey import Plan, planned
 Source = str | Path | Iterable[str | Path]
 Skipped = list[tuple[Path, str]]
 Progress = bool | Callable[[int, int], object] | None
+"""Whether to show a bar (None: on a terminal), or a function of (done, total)."""
 
 _THUMBNAIL_BYTES = 512 * 2**20
-"""Memory for thumbnails, which are made smaller where there are too many."""
+"""Maximum memory for all thumbnails, which are made smaller to fit."""
 
 _AHEAD = 8
-"""Files per thread that may be waiting to be decoded."""
+"""Maximum number of files per thread that wait to be decoded."""
 
 
 def read_images(
@@ -51,62 +52,66 @@ def read_images(
     ----------
     source : str, Path or list of them
         A folder, which is searched with all its sub-folders; a glob pattern, where
-        ``**`` stands for any folders; or the files themselves. Hidden files are
-        left out of the first two. Links to folders are listed, not followed.
+        ``**`` stands for any folders; or the files themselves. Hidden files in
+        folders and patterns are left out. Links to folders are not followed, but
+        listed as skipped.
     size : int, (int, int) or None, default=None
-        Height and width of the result; one number for a square. None takes the
-        median height and width of the images, scaled down, if need be, to a longer
-        side of 64.
+        Height and width of the result, or one number for a square. None takes the
+        median height and width of the images, scaled down to a longer side of at
+        most 64.
     color : bool or None, default=False
-        Whether to keep red, green and blue, or grey alone. None keeps them if at
-        least one image in ten has colour: if, with it reduced to 32 x 32, the
+        Whether to keep red, green and blue, or to convert to grey. None keeps colours
+        if at least one image in ten has colour: reduced to 32 x 32 pixels, its
         largest and smallest channel differ by more than 2% of the range in the mean.
-        Sepia is colour by this, and grey stored in three channels is not.
+        Sepia counts as colour; grey stored in three channels does not.
     fit : {"stretch", "crop"}, default="stretch"
         Whether the whole image is stretched to the size, or its largest centred part
         of the right proportions is kept.
     missing : float or None, default=None
-        What stands for a missing pixel, such as 0 for black. Resizing does not blend
-        such pixels with others: all that they have a part in are missing.
+        Value of missing pixels, such as 0 for black. Resizing does not blend missing
+        pixels with others: a resized pixel is missing if a missing pixel contributes
+        to it.
     labels : bool, default=False
-        Whether the folder that a file is in is its class: its path from ``source``,
-        or from what all files of a list or pattern have in common; "." is that
-        folder itself.
+        Whether the folder of a file is its class. Classes are named by the path of the
+        folder from ``source``, or from the common folder of the files of a list or
+        pattern; "." is that folder itself.
     thumbnails : int or None, default=None
-        The longer side of thumbnails to make besides, in colour and in their own
-        proportions; less if the median image is smaller, or if there are so many that
-        they would take more than 512 MiB. A file is still decoded only once, a large
-        JPEG then perhaps less coarsely, so that its image may differ slightly.
+        Longer side of additional thumbnails, in colour and in the proportions of the
+        file. It is smaller if the median image is smaller, or if all thumbnails
+        would take more than 512 MiB. Each file is decoded once. A large JPEG may then
+        be decoded at a higher resolution, so that its image may differ slightly.
     on_error : {"skip", "raise"}, default="skip"
-        Whether a file that cannot be read is left out, and listed in ``skipped``,
-        or stops it all.
+        Whether a file that cannot be read is listed in ``skipped``, or raises an
+        error.
     max_pixels : int, default=89_478_485
-        Larger images are not decoded: a small file can hide a huge one. The default
-        is Pillow's own limit, beyond which it warns; it refuses twice that in any
-        case. Each thread holds one image at a time.
+        Maximum number of pixels of an image; a small file can contain a huge image.
+        The default is the limit above which Pillow warns; Pillow refuses images of
+        twice that size in any case. Each thread holds one image at a time.
     n_jobs : int or None, default=None
-        Threads that decode. None and -1 take one per core.
+        Number of decoding threads. None and -1 take one per core.
     progress : bool, callable or None, default=None
-        Whether to show a bar on stderr. None shows it on a terminal. A callable is
-        called instead with the number of files done and of all, from 0 on, in the
-        thread of the caller; what it raises stops the reading.
+        Whether to show a bar on stderr. None shows it on a terminal. A callable
+        receives the number of files that are done, from 0 on, and the number of all
+        files. It runs in the thread of the caller, and its exceptions stop the
+        reading.
 
     Returns
     -------
     Bunch
         ``images``: float32 in [0, 1], of shape (n, h, w), or (n, h, w, 3) in
-        colour. ``paths``: their files, sorted but for a list, whose order is kept.
+        colour. ``paths``: the files of the images, sorted, or in the order of a list.
         ``skipped``: (path, reason) pairs.
         With ``labels`` also ``target`` and ``target_names``.
         With ``thumbnails`` also ``thumbnails``: uint8 of shape (n, t, t, 3), each
-        in the middle of its square, from ``(t - h) // 2`` and ``(t - w) // 2`` on,
-        with 0 around it; and ``thumbnail_sizes``: the (h, w) of each.
+        thumbnail centred in its square, from ``(t - h) // 2`` and ``(t - w) // 2``
+        on, with 0 around it; and ``thumbnail_sizes``: the (h, w) of each thumbnail.
 
     Notes
     -----
-    What is left to None, and the limit of the thumbnails, is decided by up to 100
-    files spread evenly over the sorted paths. Those that cannot be read or have more
-    than ``max_pixels`` do not count; if none does, the size is 64 x 64, in grey.
+    Values that are None, and the size of the thumbnails, are chosen from up to 100
+    files spread evenly over the sorted paths. Files that cannot be read or have more
+    than ``max_pixels`` pixels are left out; if none remains, the size is 64 x 64, in
+    grey.
     """
     shape = None if size is None else _checked_size(size)
     _check_choice("fit", fit, ("stretch", "crop"))
@@ -117,17 +122,17 @@ def read_images(
     if skipped and on_error == "raise":
         raise ValueError(f"{skipped[0][0]}: {skipped[0][1]}")
     classes = _folder_names(paths, folder) if labels else []
-    Image.init()  # which is not safe to happen in many threads at once
+    Image.init()  # loads the plugins, which is not thread-safe
     with _reporter(progress, len(paths)) as report:
         longest = thumbnails and _affordable(thumbnails, len(paths))
         plan = planned(paths, shape, color, longest, max_pixels, workers)
-        stacks = _allocated(len(paths), plan)
+        stacks = _allocate(len(paths), plan)
         options = fit, max_pixels, plan.longest, missing
         decode = partial(_decode, paths, plan, options, stacks)
-        with closing(_mapped(decode, len(paths), workers, report)) as reasons:
-            kept = _kept(reasons, paths, skipped, on_error)
+        with closing(_map_ordered(decode, len(paths), workers, report)) as reasons:
+            kept = _collect_readable(reasons, paths, skipped, on_error)
     found = Bunch(
-        **{name: _compacted(stack, kept) for name, stack in stacks.items()},
+        **{name: _compact(stack, kept) for name, stack in stacks.items()},
         paths=[paths[i] for i in kept],
         skipped=skipped,
     )
@@ -138,12 +143,12 @@ def read_images(
 
 
 def _affordable(longest: int, count: int) -> int:
-    """The longer side of ``count`` thumbnails that are held in memory at once."""
+    """Return the largest side for which ``count`` thumbnails fit in memory."""
     return max(1, min(longest, math.isqrt(_THUMBNAIL_BYTES // (3 * count))))
 
 
-def _allocated(count: int, plan: Plan) -> dict[str, np.ndarray]:
-    """Stacks with room for what is made of every file."""
+def _allocate(count: int, plan: Plan) -> dict[str, np.ndarray]:
+    """Return uninitialised stacks with an entry for every file."""
     shape = (*plan.size, 3) if plan.color else plan.size
     stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
     if plan.longest is not None:
@@ -160,14 +165,14 @@ def _decode(
     stacks: dict[str, np.ndarray],
     i: int,
 ) -> str | None:
-    """Read one file into its place, or say why it cannot be.
+    """Read file ``i`` into the stacks; return a reason if it cannot be read.
 
     ``options`` are the last arguments of ``read_image``.
     """
     try:
         image, small = read_image(paths[i], plan.size, plan.color, *options)
         stacks["images"][i] = image
-    except Exception as error:  # broken files raise anything
+    except Exception as error:  # a damaged file can raise any exception
         return str(error).partition("\n")[0] or type(error).__name__
     if small is not None:
         square, (height, width) = stacks["thumbnails"][i], small.shape[:2]
@@ -177,10 +182,10 @@ def _decode(
     return None
 
 
-def _kept(
+def _collect_readable(
     reasons: Iterable[str | None], paths: list[Path], skipped: Skipped, on_error: str
 ) -> list[int]:
-    """The places of the files that were read; ``skipped`` gets the others."""
+    """Return the indices of the files that were read, and extend ``skipped``."""
     kept = []
     for i, reason in enumerate(reasons):
         if reason is None:
@@ -199,7 +204,7 @@ def _kept(
 
 @contextmanager
 def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
-    """What is to be called with the number of files done."""
+    """Yield a function that is called with the number of files done."""
     if callable(progress):
         progress(0, total)
         yield lambda done: progress(done, total)
@@ -209,15 +214,15 @@ def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object
         yield lambda done: bar.update()
 
 
-def _mapped(
+def _map_ordered(
     decode: Callable[[int], str | None],
     count: int,
     workers: int,
     report: Callable[[int], object],
 ) -> Generator[str | None, None, None]:
-    """The results of ``decode`` for 0, 1, ..., in this order, from many threads.
+    """Yield the results of ``decode`` for 0, 1, ..., in order, from many threads.
 
-    No more tasks than keep the threads busy are waiting at a time.
+    The number of waiting tasks is limited.
     """
     pool = ThreadPoolExecutor(workers)
     waiting: deque[Future[str | None]] = deque()
@@ -228,20 +233,20 @@ def _mapped(
             if waiting and i >= _AHEAD * workers:
                 yield waiting.popleft().result()
                 report(i + 1 - _AHEAD * workers)
-    finally:  # an error or interrupt does not wait for what has not begun
+    finally:  # after an error or interrupt, waiting tasks are cancelled
         pool.shutdown(cancel_futures=True)
 
 
-def _compacted(images: np.ndarray, kept: list[int]) -> np.ndarray:
-    """The kept images moved to the front, in place: a second stack may not fit."""
-    for place, i in enumerate(kept):
-        if place != i:
-            images[place] = images[i]
+def _compact(images: np.ndarray, kept: list[int]) -> np.ndarray:
+    """Move the kept images to the front, in place: a second stack may not fit."""
+    for position, i in enumerate(kept):
+        if position != i:
+            images[position] = images[i]
     return images[: len(kept)]
 
 
 def _files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
-    """The files that ``source`` stands for, its folder, and what could not be seen."""
+    """Return the files of ``source``, its folder, and the folders that were skipped."""
     skipped: Skipped = []
     folder = None
     if not isinstance(source, str | Path):
@@ -268,13 +273,13 @@ def _files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
 
 
 def _walk(folder: Path, skipped: Skipped) -> list[Path]:
-    """All files below ``folder`` that are not hidden, sorted."""
+    """Return all files below ``folder`` that are not hidden, sorted."""
 
-    def unseen(error: OSError) -> None:
+    def skip(error: OSError) -> None:
         skipped.append((Path(str(error.filename)), error.strerror or "unreadable"))
 
     paths = []
-    for parent, folders, files in os.walk(folder, onerror=unseen):
+    for parent, folders, files in os.walk(folder, onerror=skip):
         folders[:] = [name for name in folders if not name.startswith(".")]
         links = [Path(parent, name) for name in folders]
         links = [path for path in links if path.is_symlink()]
@@ -284,13 +289,14 @@ def _walk(folder: Path, skipped: Skipped) -> list[Path]:
 
 
 def _folder_names(paths: list[Path], folder: Path | None) -> list[str]:
-    """Each file's folder as seen from ``folder``, or from the one common to all."""
+    """Return the folder of each file, relative to ``folder`` or the common folder."""
     parents = [path.absolute().parent for path in paths]
     above = folder.absolute() if folder else Path(os.path.commonpath(parents))
     return [parent.relative_to(above).as_posix() for parent in parents]
 
 
 def _workers(n_jobs: int | None) -> int:
+    """Return the number of threads."""
     if n_jobs in (None, -1):
         return os.cpu_count() or 1
     if not isinstance(n_jobs, int) or n_jobs < 1:
@@ -301,6 +307,7 @@ def _workers(n_jobs: int | None) -> int:
 
 
 def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
+    """Return height and width, or raise a ValueError."""
     pair = (size, size) if isinstance(size, Integral) else size
     try:
         height, width = pair  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""One image file to pixels between 0 and 1."""
+"""Read one image file as pixels between 0 and 1."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ _DEEP = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 """Modes of one channel with more than eight bits."""
 
 _FILTER = Image.Resampling.HAMMING
+"""Resampling filter: sharper than a bilinear filter, and like it without overshoot."""
 
 _PART = 0.01
-"""Less than this part of a pixel is none."""
-"""Sharper than a bilinear one, and like it never beyond the range of the pixels."""
+"""Weight of missing pixels above which a resized pixel is missing."""
 
 
 @contextmanager
 def opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
-    """An image file of which only the header has been read yet."""
+    """Open an image file, of which only the header is read."""
     if not path.is_file():
         exists = path.exists() or path.is_symlink()
         raise OSError("not a regular file" if exists else "there is no such file")
@@ -46,38 +46,43 @@ def read_image(
     longest: int | None = None,
     missing: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The first frame of an image file, turned upright and resized.
+    """Read the first frame of an image file, turned upright and resized.
 
     Transparent parts are laid over white. Grey images of 16 bits are divided by
-    65535; colours have eight bits in Pillow. Pixels of 32 bits are taken if they are
-    floats between 0 and 1, or whole numbers of 16 bits: others have no known range.
+    65535; colours have eight bits in Pillow. Pixels of 32 bits must be floats between
+    0 and 1, or integers up to 65535, because other values have no known range.
 
     Parameters
     ----------
     path : Path
+        Image file.
     size : (int, int)
-        Height and width.
+        Height and width of the result.
     color : bool
+        Whether the result has three channels, or is grey.
     fit : {"stretch", "crop"}
+        How an image of other proportions is brought to ``size``.
     max_pixels : int
-        More than these are refused before they are decoded.
+        Maximum number of pixels; larger images are refused before decoding.
     longest : int or None
-        The longer side of a thumbnail, which is made of the same decoded image.
+        Longer side of a thumbnail, made from the same decoded image.
     missing : float or None
-        What stands for a missing pixel: resizing does not blend such pixels with
-        others, but leaves all that they have a part in at this value.
+        Value of missing pixels. Resizing does not blend them with other pixels:
+        every resized pixel to which a missing pixel contributes has this value.
 
     Returns
     -------
-    float32 array of shape (h, w) or (h, w, 3)
-    uint8 array of shape (h, w, 3), the thumbnail, or None
+    pixels : float32 array of shape (h, w) or (h, w, 3)
+        Image.
+    thumbnail : uint8 array of shape (h, w, 3), or None
+        Thumbnail, or None if ``longest`` is None.
     """
     with opened(path, max_pixels) as image:
-        # A JPEG is decoded at a fraction of its size, and without its colours, where
-        # that is enough. Its own luma is its grey, with a thumbnail or without.
+        # A JPEG can be decoded at a fraction of its size, and without its colours.
+        # YCbCr keeps the luma, so that a thumbnail does not change the grey image.
         enough = 2 * max(*size, longest or 1)
         grey = "L" if longest is None else "YCbCr"
-        if missing is None:  # else the decoder would blend them
+        if missing is None:  # decoding at a fraction would blend missing pixels
             image.draft("RGB" if color else grey, (enough, enough))
         flat = flattened(ImageOps.exif_transpose(image))
         small = None if longest is None else thumbnail(flat, longest)
@@ -85,7 +90,7 @@ def read_image(
 
 
 def flattened(image: Image.Image) -> Image.Image:
-    """The image over white where it is transparent, as floats if it is deep."""
+    """Return the image over white; more than eight bits become floats."""
     if image.mode in _DEEP:
         return _unit_range(image)
     if "A" in image.mode or "transparency" in image.info:
@@ -96,15 +101,15 @@ def flattened(image: Image.Image) -> Image.Image:
 
 
 def thumbnail(flat: Image.Image, longest: int) -> np.ndarray:
-    """A flattened image as uint8 of three channels, no side above ``longest``."""
+    """Return a flattened image as uint8 (h, w, 3), both sides at most ``longest``."""
     size = shrunk((flat.height, flat.width), longest)
     return np.rint(_pixels(flat, size, True, "stretch") * 255).astype(np.uint8)
 
 
 def shrunk(shape: tuple[float, float], longest: int) -> tuple[int, int]:
-    """Height and width of the same proportions with no side above ``longest``.
+    """Return height and width of the same proportions, both at most ``longest``.
 
-    Nothing is made larger, and no side less than one.
+    Nothing is enlarged, and each side is at least 1.
     """
     scale = min(1.0, longest / max(shape))
     height, width = (max(1, round(side * scale)) for side in shape)
@@ -118,42 +123,43 @@ def _pixels(
     fit: str,
     missing: float | None = None,
 ) -> np.ndarray:
+    """Return a flattened image as resized pixels; parameters as for ``read_image``."""
     if flat.mode == "F":
         image, largest = flat, 1
     else:
         image, largest = flat.convert("RGB" if color else "L"), 255
     pixels = np.asarray(_resized(image, size, fit), dtype=np.float32) / largest
     if missing is not None:
-        gone = np.asarray(image, dtype=np.float32) / largest == missing
-        pixels = np.where(_touched(gone, size, fit), np.float32(missing), pixels)
+        mask = np.asarray(image, dtype=np.float32) / largest == missing
+        pixels = np.where(_resized_mask(mask, size, fit), np.float32(missing), pixels)
     return np.repeat(pixels[..., None], 3, axis=2) if color and largest == 1 else pixels
 
 
-def _touched(gone: np.ndarray, size: tuple[int, int], fit: str) -> np.ndarray:
-    """Which pixels of a resized image the marked ones (h, w[, 3]) have a part in."""
-    layers = np.atleast_3d(gone).astype(np.float32)
-    parts = [
+def _resized_mask(mask: np.ndarray, size: tuple[int, int], fit: str) -> np.ndarray:
+    """Return which resized pixels have a contribution from the mask (h, w[, 3])."""
+    layers = np.atleast_3d(mask).astype(np.float32)
+    weights = [
         np.asarray(_resized(Image.fromarray(layers[..., c]), size, fit))
         for c in range(layers.shape[2])
     ]
-    touched = np.abs(np.stack(parts, axis=-1)) > _PART
-    return touched if gone.ndim == 3 else touched[..., 0]
+    resized = np.abs(np.stack(weights, axis=-1)) > _PART
+    return resized if mask.ndim == 3 else resized[..., 0]
 
 
 def _unit_range(image: Image.Image) -> Image.Image:
-    """A deep grey image as floats between 0 and 1."""
+    """Return a grey image of more than eight bits as floats between 0 and 1."""
     values = np.asarray(image).astype(np.float32)
     largest = 1 if image.mode == "F" else 65535
-    if not (values.min() >= 0 and values.max() <= largest):  # NaN is neither
+    if not (values.min() >= 0 and values.max() <= largest):  # False for NaN
         raise ValueError(f"its pixels of 32 bits are not between 0 and {largest}")
-    seen_through = image.info.get("transparency")
-    if seen_through is not None:
-        values[values == seen_through] = largest
+    transparent = image.info.get("transparency")
+    if transparent is not None:
+        values[values == transparent] = largest
     return Image.fromarray(values / np.float32(largest))
 
 
 def _resized(image: Image.Image, size: tuple[int, int], fit: str) -> Image.Image:
-    """Antialiased: every pixel of the original counts in a smaller image."""
+    """Resize an image; every original pixel contributes to a smaller image."""
     height, width = size
     if fit == "crop":
         return ImageOps.fit(image, (width, height), _FILTER)

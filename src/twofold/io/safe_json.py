@@ -1,4 +1,4 @@
-"""JSON from files that anybody may have written."""
+"""Read JSON from untrusted files."""
 
 import json
 import math
@@ -6,9 +6,10 @@ from typing import IO, Any
 
 
 def read_json(file: IO[bytes], largest: int) -> Any:
-    """What a file holds, of at most ``largest`` bytes; all its numbers are finite.
+    """Read a JSON file of at most ``largest`` bytes, with finite numbers only.
 
-    All that is wrong with it is a ValueError of one line, which does not name the file.
+    Any flaw raises a ValueError with a message of one line, which does not name the
+    file.
     """
     text = file.read(largest + 1)
     if len(text) > largest:

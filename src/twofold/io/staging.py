@@ -1,4 +1,4 @@
-"""Files and folders that appear only when they are whole."""
+"""Write files and folders so that they appear only when they are complete."""
 
 import glob
 import os
@@ -10,51 +10,51 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PARTIAL = ".partial-"
-"""In the hidden names of what is not whole."""
+"""Part of the hidden names of incomplete files and folders."""
 
 _STALE = 24 * 3600
-"""Seconds after which what a killed process left behind is removed."""
+"""Age in seconds from which the staging folder of a killed process is removed."""
 
 
 @contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
-    """A path to write to, which takes the name ``path`` at the end of the context.
+    """Yield a path to write to, which is renamed to ``path`` at the end.
 
-    A link of that name is replaced, and not followed to wherever it leads.
+    If ``path`` is a link, the link is replaced, not the file to which it points.
     """
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} is no plain file, and is not replaced by one")
-    with _beside(path) as partial:
+    with _staging_folder(path) as partial:
         yield partial / path.name
         with (partial / path.name).open("rb+") as file:
-            os.fsync(file.fileno())  # lest it has its name before its content
+            os.fsync(file.fileno())  # the content must be on disk before the rename
         os.replace(partial / path.name, path)
 
 
 @contextmanager
 def staged_folder(path: Path, *, replace: bool) -> Iterator[Path]:
-    """A folder to write into, which takes the name ``path`` at the end of the context.
+    """Yield a folder to write into, which is renamed to ``path`` at the end.
 
-    With ``replace`` it takes the place of a folder that is there, which is removed. A
-    link stays, and the folder that it leads to is replaced.
+    With ``replace`` an existing folder is replaced. If ``path`` is a link, the link
+    stays, and the folder to which it points is replaced.
     """
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _beside(path) as partial:
+    with _staging_folder(path) as partial:
         new, old = partial / "new", partial / "old"
         new.mkdir()
         yield new
         try:
             _move_away(path, old, replace=replace)
             os.rename(new, path)
-        except BaseException:
+        except BaseException:  # also KeyboardInterrupt: restore the old folder
             if old.exists() and not path.exists():
                 os.rename(old, path)
             raise
 
 
 def check_room(path: Path) -> None:
-    """Raise the OSError that a ``staged_folder`` of this name would meet."""
+    """Raise the OSError that ``staged_folder(path)`` would raise."""
     above = path.resolve().parent
     while not above.exists():
         above = above.parent
@@ -62,8 +62,8 @@ def check_room(path: Path) -> None:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A hidden folder beside ``path``, and gone at the end of the context."""
+def _staging_folder(path: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside ``path``, which is removed at the end."""
     _remove_stale(path)
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=_prefix(path)))
     try:
@@ -73,12 +73,13 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def _move_away(path: Path, old: Path, *, replace: bool) -> None:
+    """Free the name ``path``: move the folder to ``old``, or remove an empty folder."""
     if not path.exists():
         return
     if replace:
         os.rename(path, old)
     else:
-        path.rmdir()  # an empty one; not every system lets it be replaced
+        path.rmdir()  # not every system can rename onto an empty folder
 
 
 def _prefix(path: Path) -> str:
@@ -86,7 +87,8 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_stale(path: Path) -> None:
-    for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
-        with suppress(FileNotFoundError):  # another process may be at it
-            if time.time() - left.stat().st_mtime > _STALE:
-                shutil.rmtree(left, ignore_errors=True)
+    """Remove old staging folders of ``path``."""
+    for stale in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
+        with suppress(FileNotFoundError):  # another process may remove it too
+            if time.time() - stale.stat().st_mtime > _STALE:
+                shutil.rmtree(stale, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A look at some of the image files, for what the caller has left open."""
+"""Choose size and colour from a sample of the image files."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,30 +13,46 @@ from PIL.TiffImagePlugin import TiffImageFile
 from twofold.io.pixels import flattened, opened, shrunk, thumbnail
 
 _SAMPLE = 100
-"""Files that are looked at."""
+"""Maximum number of files in the sample."""
 
 _LONGEST = 64
-"""Longer side of a size that is not given."""
+"""Maximum longer side of a size that is chosen."""
 
 _VISIBLE = 0.02
-"""Mean spread of the channels, as a part of their range, above which it is colour."""
+"""Mean spread of the channels, as a share of their range, above which is colour."""
 
 
 class Plan(NamedTuple):
-    """What to make of each file."""
+    """How all files are read.
+
+    Attributes
+    ----------
+    size : (int, int)
+        Height and width of the images.
+    color : bool
+        Whether the images keep their colours.
+    longest : int or None
+        Longer side of the thumbnails, or None if there are none.
+    """
 
     size: tuple[int, int]
     color: bool
     longest: int | None
-    """The longer side of the thumbnails, or None for none."""
 
 
-class _Look(NamedTuple):
-    """What one file is like."""
+class _Preview(NamedTuple):
+    """Properties of one file.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Height and width.
+    color : bool or None
+        Whether the image has colour, or None if this is not known.
+    """
 
     shape: tuple[int, int]
     color: bool | None
-    """None if it was not looked for, or the pixels cannot be read."""
 
 
 def planned(
@@ -47,79 +63,83 @@ def planned(
     max_pixels: int,
     workers: int,
 ) -> Plan:
-    """Choose what is None, and no larger thumbnails than the images are.
+    """Choose the values that are None, and limit thumbnails to the size of the images.
 
-    Files are looked at only if something depends on them.
+    Files are opened only if a value depends on them.
 
     Parameters
     ----------
     paths : sequence of Path
+        Image files.
     size : (int, int) or None
+        Height and width, or None to take the median.
     color : bool or None
+        Whether to keep colours, or None to keep them if a tenth of the files has any.
     thumbnails : int or None
+        Maximum longer side of the thumbnails, or None if there are none.
     max_pixels : int
-        Files of more pixels are as good as unreadable.
+        Maximum number of pixels; larger files are left out of the sample.
     workers : int
-        Threads.
+        Number of threads.
     """
     if size is not None and color is not None and thumbnails is None:
         return Plan(size, color, None)
-    looks = _looks(paths, max_pixels, workers, pixels=color is None)
+    previews = _preview_sample(paths, max_pixels, workers, pixels=color is None)
     if color is None:
-        seen = [look.color for look in looks if look.color is not None]
-        color = 10 * sum(seen) >= len(seen) > 0
-    if not looks:  # reading them will say what is wrong
+        known = [preview.color for preview in previews if preview.color is not None]
+        color = 10 * sum(known) >= len(known) > 0
+    if not previews:  # reading the files will raise the error
         return Plan(size or (_LONGEST, _LONGEST), color, thumbnails)
-    height, width = np.median([look.shape for look in looks], axis=0).tolist()
+    height, width = np.median([preview.shape for preview in previews], axis=0).tolist()
     if thumbnails is not None:
         thumbnails = max(shrunk((height, width), thumbnails))
     return Plan(size or shrunk((height, width), _LONGEST), color, thumbnails)
 
 
-def _looks(
+def _preview_sample(
     paths: Sequence[Path], max_pixels: int, workers: int, pixels: bool
-) -> list[_Look]:
-    """Looks at files spread evenly over the sorted paths, but for unreadable ones."""
-    places = np.linspace(0, len(paths) - 1, min(_SAMPLE, len(paths))).round()
+) -> list[_Preview]:
+    """Preview an even sample of the sorted paths; unreadable files are left out."""
+    positions = np.linspace(0, len(paths) - 1, min(_SAMPLE, len(paths))).round()
     ordered = sorted(paths)
-    sample = [ordered[int(place)] for place in places]
+    sample = [ordered[int(position)] for position in positions]
     with ThreadPoolExecutor(workers) as pool:
-        look = partial(_look, max_pixels=max_pixels, pixels=pixels)
-        return [found for found in pool.map(look, sample) if found is not None]
+        preview = partial(_preview, max_pixels=max_pixels, pixels=pixels)
+        return [found for found in pool.map(preview, sample) if found is not None]
 
 
-def _look(path: Path, max_pixels: int, pixels: bool) -> _Look | None:
-    """What a file is like, from its header unless its ``pixels`` are asked for."""
+def _preview(path: Path, max_pixels: int, pixels: bool) -> _Preview | None:
+    """Return the properties of a file; its colour is known only with ``pixels``."""
     shape = None
     try:
         with opened(path, max_pixels) as image:
             shape = _upright_shape(image)
-            return _Look(shape, has_color(image) if pixels else None)
-    except Exception:  # broken files raise anything
-        return None if shape is None else _Look(shape, None)
+            return _Preview(shape, has_color(image) if pixels else None)
+    except Exception:  # a damaged file can raise any exception
+        return None if shape is None else _Preview(shape, None)
 
 
 def _upright_shape(image: Image.Image) -> tuple[int, int]:
-    """Height and width of an open image, once it is turned."""
+    """Return height and width of an open image after it is turned upright."""
     width, height = image.size
-    if isinstance(image, TiffImageFile):  # which some versions of Pillow swap by then
+    if isinstance(image, TiffImageFile):  # some versions of Pillow swap its sides
         width = image.tag_v2[ExifTags.Base.ImageWidth]
         height = image.tag_v2[ExifTags.Base.ImageLength]
-    # That of PNG files themselves would decode them in search of a late orientation.
+    # The method of PNG images would decode the file to find EXIF data at its end.
     exif = Image.Image.getexif(image)
     on_its_side = exif.get(ExifTags.Base.Orientation) in (5, 6, 7, 8)
     return (width, height) if on_its_side else (height, width)
 
 
 def has_color(image: Image.Image) -> bool:
-    """Whether colour is to be seen in an open image.
+    """Return whether an open image has visible colour.
 
-    It is if, with the image reduced to 32 x 32, the largest and smallest of the
-    three channels differ by more than 2% of their range in the mean over the pixels.
-    Grey stored as RGB is thus grey, also with the noise of a scanner or a slight
-    tint. A sepia print has colour: its one hue is seen, and may tell it from others.
+    The image is reduced to 32 x 32 pixels. It has colour if the largest and smallest
+    of the three channels differ by more than 2% of their range in the mean over the
+    pixels. Grey stored as RGB is therefore grey, even with the noise of a scanner or a
+    slight tint. A sepia print has colour, since its hue may distinguish it from others.
     """
-    if Image.getmodebase(image.mode) == "L":  # which the header tells
+    if Image.getmodebase(image.mode) == "L":  # grey by its header
         return False
     image.draft("RGB", (64, 64))
     spread = np.ptp(thumbnail(flattened(image), 32), axis=2)

@@ -11,9 +11,7 @@ from small_photos import table
 from twofold import TSNMF, AutoTSNMF
 from twofold.app import workflow
 from twofold.app.cli.display import Lines
-from twofold.app.cli.model import PARAMETERS, read_wanted
-from twofold.app.cli.options import Graph
-from twofold.core.graphs import KINDS
+from twofold.app.cli.model import PARAMETERS, read_request
 
 SETTINGS = [
     ("--graph", "subspace", "graph", "subspace"),
@@ -113,12 +111,11 @@ def test_the_demo_searches_for_ten(asked):
 
 def test_every_setting_of_the_command_is_known():
     assert {option for option, *_ in SETTINGS} == PARAMETERS.keys()
-    assert {kind.value for kind in Graph} == {"auto", *KINDS}
 
 
 def test_several_settings_are_taken():
     options = dict.fromkeys(PARAMETERS) | {"--tol": 0.0, "--starts": 3}
-    wanted = read_wanted("4", options, max_time=None, cache=None, missing=None, seed=0)
+    wanted = read_request("4", options, max_time=None, cache=None, missing=None, seed=0)
     assert wanted.settings == {"tol": 0.0, "n_init": 3}
 
 

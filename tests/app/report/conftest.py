@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import problems
 import pytest
@@ -103,7 +104,7 @@ def summary_text(arrays) -> str:
     """Its summary as JSON."""
     parts = arrays.collection, arrays.model, arrays.found, arrays.typical
     groups = near_duplicates(arrays.collection.images)
-    return json.dumps(summarize(*parts, groups, Path("out")), allow_nan=False)
+    return msgspec.json.encode(summarize(*parts, groups, Path("out"))).decode()
 
 
 @pytest.fixture

@@ -4,18 +4,22 @@ import base64
 import hashlib
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from browsing import page_of
 from PIL import Image
 
 from twofold.app.collection import Collection
-from twofold.app.report import render, summarize
+from twofold.app.report import Report, render, summarize
+from twofold.app.report.summary import SECTIONS
 from twofold.app.results import Assignments
 from twofold.estimators.tsnmf import TSNMF
 
-SECTIONS = [
+ALWAYS = [
     *("clusters", "outliers", "duplicates", "map", "convergence", "projections"),
     "scores",
 ]
@@ -28,15 +32,24 @@ def text_of(page):
 
 
 def test_it_has_its_sections_in_the_promised_order(summary, parsed):
-    headings = [e for e in parsed(render(summary)) if e.tag in ("h1", "h2")]
-    assert [e.attrs["id"] for e in headings[1:-1]] == SECTIONS
+    headings = [e for e in parsed(page_of(summary)) if e.tag in ("h1", "h2")]
+    assert [e.attrs["id"] for e in headings[1:-1]] == ALWAYS
     summary["scores"] = None
-    headings = [e for e in parsed(render(summary)) if e.tag == "h2"]
-    assert [e.attrs["id"] for e in headings[:-1]] == SECTIONS[:-1]
+    headings = [e for e in parsed(page_of(summary)) if e.tag == "h2"]
+    assert [e.attrs["id"] for e in headings[:-1]] == ALWAYS[:-1]
+
+
+def test_sections_have_a_field_and_a_template_each():
+    fields = {field.name for field in msgspec.structs.fields(Report)}
+    assert {name for name, section in SECTIONS.items() if section.build} <= fields
+    folder = files("twofold.app.report.sections")
+    suffix = ".html.j2"
+    templates = [f.name for f in folder.iterdir() if f.name.endswith(suffix)]
+    assert {name.removesuffix(suffix) for name in templates} == set(SECTIONS)
 
 
 def test_it_begins_with_what_there_is_and_what_was_skipped(summary):
-    text = text_of(render(summary))
+    text = text_of(page_of(summary))
     counts = re.search(r"(\d+) images (\d+) clusters (\d+) files skipped", text)
     assert counts.groups() == ("60", "3", "3")
     assert re.search(r"broken 2 *y *z *too large 1 *x", text)  # the usual reason first
@@ -44,19 +57,19 @@ def test_it_begins_with_what_there_is_and_what_was_skipped(summary):
 
 def test_one_of_a_kind_is_written_so(summary):
     summary["skipped"] = [["only", "broken"]]
-    assert "1 file skipped" in text_of(render(summary))
+    assert "1 file skipped" in text_of(page_of(summary))
 
 
 def test_many_skipped_files_are_counted(summary):
     summary["skipped"] = [[f"file-{i}", "broken"] for i in range(250)]
-    text = text_of(render(summary))
+    text = text_of(page_of(summary))
     assert len(re.findall(r"file-\d+", text)) + int(
         re.search(r"and (\d+) more", text)[1]
     ) == len(summary["skipped"])
 
 
 def test_nothing_is_loaded(report, summary, parsed):
-    for page in (render(summary), report.page.read_text(encoding="utf-8")):
+    for page in (page_of(summary), report.page.read_text(encoding="utf-8")):
         for element in parsed(page):
             for name in ("src", "href", "srcset", "data", "action", "poster"):
                 value = element.attrs.get(name, "#")
@@ -67,7 +80,7 @@ def test_nothing_is_loaded(report, summary, parsed):
 
 
 def test_its_policy_allows_its_own_script_alone(summary, parsed):
-    elements = parsed(render(summary))
+    elements = parsed(page_of(summary))
     (policy,) = [
         e.attrs["content"]
         for e in elements
@@ -85,7 +98,7 @@ def test_its_policy_allows_its_own_script_alone(summary, parsed):
 def test_every_image_is_a_button_in_its_gallery(summary, parsed):
     tiles = [
         int(e.attrs["data-i"])
-        for e in parsed(render(summary))
+        for e in parsed(page_of(summary))
         if e.attrs.get("class") == "tile"
     ]
     expected = [i for cluster in summary["clusters"] for i in cluster["items"]]
@@ -109,20 +122,20 @@ def test_names_are_kept_in_attributes_and_data(report, parsed):
 
 def test_every_text_is_escaped(summary, parsed):
     hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-    clean = [e.tag for e in parsed(render(summary))]
+    clean = [e.tag for e in parsed(page_of(summary))]
     summary["title"] = summary["twofold"] = hostile
     summary["skipped"] = [[hostile, hostile], ["x", hostile], ["y", hostile]]
     summary["parameters"] = {hostile: hostile, "b": True, "n": None}
     summary["scores"]["confusion"]["classes"] = [hostile] * 3
     for item in summary["items"]:
         item["name"] = item["class"] = hostile
-    tags = [e.tag for e in parsed(render(summary))]
+    tags = [e.tag for e in parsed(page_of(summary))]
     assert tags.count("script") == clean.count("script") == 2
     assert tags.count("img") == clean.count("img")
 
 
 def test_points_of_the_map_are_where_the_items_are(summary, parsed):
-    elements = parsed(render(summary))
+    elements = parsed(page_of(summary))
     points = [e.attrs for e in elements if re.match(r"k\d", e.attrs.get("class", ""))]
     points = [attrs for attrs in points if "cx" in attrs]
     assert len(points) == 60
@@ -144,7 +157,7 @@ def test_scores_and_the_table_are_written_out(summary):
         "clusters": [1, 0],
         "counts": [[17, 3], [0, 21]],
     }
-    text = text_of(render(summary))
+    text = text_of(page_of(summary))
     for name, value in [
         ("Accuracy", "12.3"),
         ("NMI", "45.7"),
@@ -152,7 +165,7 @@ def test_scores_and_the_table_are_written_out(summary):
         ("Adjusted Rand index", "-5.0"),
     ]:
         assert re.search(rf"{name} ?{value}", text)
-    page = render(summary)
+    page = page_of(summary)
     rows = re.findall(r"(?s)<tr>(.*?)</tr>", page)
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
     assert [[re.sub("<.*?>", "", c) for c in row] for row in cells[1:]] == [
@@ -160,12 +173,12 @@ def test_scores_and_the_table_are_written_out(summary):
         ["dogs", "", "21"],
     ]
     summary["scores"]["confusion"] = None
-    assert "too large to show" in text_of(render(summary))
+    assert "too large to show" in text_of(page_of(summary))
 
 
 def test_without_duplicates_it_says_so(summary):
     summary.update(duplicates=[], duplicate_groups=0, duplicate_images=0)
-    assert "no two images correlate by 99% or more" in text_of(render(summary))
+    assert "no two images correlate by 99% or more" in text_of(page_of(summary))
 
 
 def noisy_photos(n, side, seed=0):
@@ -194,7 +207,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     centroids = rng.uniform(size=(k, 64, 64, 3))
     monkeypatch.setattr(TSNMF, "inverse_transform", lambda self, codes: centroids)
     monkeypatch.setattr(
-        "twofold.app.report.summary.layout",
+        "twofold.app.report.items.layout",
         lambda rows: rng.uniform(size=(len(rows), 2)),
     )
     paths = [
@@ -211,8 +224,8 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
         thumbnail_sizes=np.full((n, 2), 96),
     )
     found = Assignments(coefficients, clusters, ones, ones)
-    summary = summarize(collection, model, found, ones, [], Path("out"))
-    page = render(summary).encode()
-    assert len(summary["items"]) == n
+    report = summarize(collection, model, found, ones, [], Path("out"))
+    page = render(report).encode()
+    assert len(report.items) == n
     assert page.count(b'class="tile"') >= n
     assert len(page) < 15_000_000

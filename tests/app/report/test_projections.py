@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twofold import TSNMF
-from twofold.app.report.projections import projections
+from twofold.app.report.sections.projections import describe_projections
 
 
 def fitted(images, directions):
@@ -30,7 +30,7 @@ def through(image, left, right):
 def test_kept_energy_and_pictures(shape, pixels_of):
     images = stack_of(shape)
     model = fitted(images, (3, 2))
-    found = projections(images, model)
+    found = describe_projections(images, model)
     left, right = model.left_projection_, model.right_projection_
     every_row, every_column = np.eye(shape[1]), np.eye(shape[2])
     sides = {
@@ -38,37 +38,37 @@ def test_kept_energy_and_pictures(shape, pixels_of):
         "right": (every_row, right),
         "both": (left, right),
     }
-    assert [view["side"] for view in found["views"]] == list(sides)
+    assert [view.side for view in found.views] == list(sides)
     mean = images.mean(axis=0)
     low, high = mean.min(), mean.max()
-    for view, (q, p) in zip(found["views"], sides.values(), strict=True):
+    for view, (q, p) in zip(found.views, sides.values(), strict=True):
         parts = [(through(x, q, p) ** 2).sum() / (x**2).sum() for x in images]
-        assert view["kept"] == pytest.approx(np.mean(parts), abs=6e-5)
+        assert view.kept == pytest.approx(np.mean(parts), abs=6e-5)
         seen = np.clip((through(mean, q, p) - low) / (high - low), 0, 1) * 255
-        shown = pixels_of(view["picture"]).reshape(*shape[1:3], 3)
+        shown = pixels_of(view.picture).reshape(*shape[1:3], 3)
         known = seen if seen.ndim == 3 else np.stack([seen] * 3, axis=2)
         assert np.abs(shown - known).max() < 1
-    assert found["views"][0]["directions"] == [3]
-    assert found["views"][1]["many"] == [shape[2]]
-    assert found["views"][2]["directions"] == [3, 2]
-    assert found["views"][2]["many"] == list(shape[1:3])
+    assert found.views[0].directions == [3]
+    assert found.views[1].many == [shape[2]]
+    assert found.views[2].directions == [3, 2]
+    assert found.views[2].many == list(shape[1:3])
     unseen = (mean - low) / (high - low) * 255
     known = unseen if unseen.ndim == 3 else np.stack([unseen] * 3, axis=2)
-    assert np.abs(pixels_of(found["mean"]) - known).max() < 1
+    assert np.abs(pixels_of(found.mean) - known).max() < 1
 
 
 def test_all_directions_keep_everything(pixels_of):
     images = stack_of((8, 4, 3))
-    found = projections(images, fitted(images, (4, 3)))
-    for view in found["views"]:
-        assert view["kept"] == pytest.approx(1, abs=1e-4)
-        shown = pixels_of(view["picture"]).astype(int)
-        assert np.abs(shown - pixels_of(found["mean"])).max() <= 1
+    found = describe_projections(images, fitted(images, (4, 3)))
+    for view in found.views:
+        assert view.kept == pytest.approx(1, abs=1e-4)
+        shown = pixels_of(view.picture).astype(int)
+        assert np.abs(shown - pixels_of(found.mean)).max() <= 1
 
 
 def test_both_sides_keep_no_more_than_one():
     images = stack_of((15, 7, 6), seed=3)
-    kept = [view["kept"] for view in projections(images, fitted(images, 2))["views"]]
+    kept = [view.kept for view in describe_projections(images, fitted(images, 2)).views]
     assert kept[2] <= min(kept[:2])
     assert all(0 < part < 1 for part in kept)
 
@@ -76,17 +76,17 @@ def test_both_sides_keep_no_more_than_one():
 def test_vectors_have_one_side():
     images = stack_of((20, 9))
     model = fitted(images, 4)
-    (view,) = projections(images, model)["views"]
-    assert view["side"] == "left"
-    assert view["many"] == [9]
+    (view,) = describe_projections(images, model).views
+    assert view.side == "left"
+    assert view.many == [9]
     parts = [((model.left_projection_.T @ x) ** 2).sum() / (x @ x) for x in images]
-    assert view["kept"] == pytest.approx(np.mean(parts), abs=6e-5)
+    assert view.kept == pytest.approx(np.mean(parts), abs=6e-5)
 
 
 def test_blank_samples_do_not_count():
     images = stack_of((12, 5, 4))
     model = fitted(images, 2)
-    known = [view["kept"] for view in projections(images, model)["views"]]
+    known = [view.kept for view in describe_projections(images, model).views]
     more = np.concatenate([images, np.zeros((5, 5, 4))])
-    found = [view["kept"] for view in projections(more, model)["views"]]
+    found = [view.kept for view in describe_projections(more, model).views]
     assert found == pytest.approx(known, abs=1e-4)

@@ -5,14 +5,15 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
-from browsing import DESKTOP, PHONE, complaints, written
+from browsing import DESKTOP, PHONE, complaints, page_of, written
 
 from twofold import AutoTSNMF
 from twofold.app.collection import Collection
-from twofold.app.report import check_summary, near_duplicates, render, summarize
-from twofold.app.report.search import search_facts
+from twofold.app.report import near_duplicates, summarize
+from twofold.app.report.sections.search import describe_search
 from twofold.app.results import assign_trained, typicality
 
 SECTION = re.compile(r'(?s)<section aria-labelledby="search">.*?</section>')
@@ -33,10 +34,9 @@ def text(auto, images):
     found = assign_trained(model, images)
     typical, groups = typicality(images, found.clusters), near_duplicates(images)
     parts = collection, model, found, typical, groups
-    summary = summarize(*parts, Path("out"), auto)
-    check_summary(summary)
-    assert "search" not in summarize(*parts, Path("out"))
-    return json.dumps(summary, allow_nan=False)
+    text = msgspec.json.encode(summarize(*parts, Path("out"), auto)).decode()
+    assert "search" not in msgspec.to_builtins(summarize(*parts, Path("out")))
+    return text
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def searched(text):
 
 
 def section_of(summary):
-    return SECTION.search(render(summary))[0]
+    return SECTION.search(page_of(summary))[0]
 
 
 def words(html):
@@ -70,18 +70,18 @@ def test_the_best_looks_and_the_fit(auto, searched):
         for values in zip(*columns.values(), strict=True)
     ]
     mine = [row for row in rows if row["n_clusters"] == auto.n_clusters_]
-    looks = [row for row in mine if row["stage"] == "preview"]
+    previews = [row for row in mine if row["stage"] == "preview"]
     told = searched["search"]
-    assert told["tried"] == len(looks)
-    assert 10 < len(looks) < len(rows)
-    by_score = sorted((row["score"] for row in looks), reverse=True)
-    shown = [trial["score"] for trial in told["looks"]]
+    assert told["tried"] == len(previews)
+    assert 10 < len(previews) < len(rows)
+    by_score = sorted((row["score"] for row in previews), reverse=True)
+    shown = [trial["score"] for trial in told["previews"]]
     assert shown == pytest.approx(by_score[:10], abs=1e-4)
-    for trial in told["looks"]:
+    for trial in told["previews"]:
         assert any(
             all(row[name] == trial[name] for name in trial if name != "score")
             and row["score"] == pytest.approx(trial["score"], abs=1e-4)
-            for row in looks
+            for row in previews
         )
     [fit] = told["fits"]
     best = auto.best_estimator_
@@ -102,16 +102,17 @@ def test_the_curve_of_the_numbers(auto, searched):
 
 
 def test_one_number_of_clusters_has_no_curve(images, searched):
-    alone = search_facts(AutoTSNMF(3, max_time=0, random_state=0).fit(images))
+    auto = AutoTSNMF(3, max_time=0, random_state=0).fit(images)
+    alone = msgspec.to_builtins(describe_search(auto))
     assert alone["numbers"] is None
     assert alone["out_of_time"] is True
-    assert alone["tried"] == len(alone["looks"]) == 1
+    assert alone["tried"] == len(alone["previews"]) == 1
     searched["search"] = alone
     section = section_of(searched)
     assert "so 1 setting was looked at, until the time was up, and" in words(section)
     assert "<svg" not in section
     assert "How many clusters" not in section
-    assert "how sure that is" not in render(searched)
+    assert "how sure that is" not in page_of(searched)
 
 
 # The page
@@ -123,12 +124,12 @@ def test_the_table(searched):
     assert "0 is what chance shows" in section
     header, *rows = cells(section)
     assert header == ["", "graph", "directions", "energy weight", "score"]
-    assert [row[0] for row in rows] == [*(f"Look {i}" for i in range(1, 11)), "Fit"]
-    for row, trial in zip(rows, [*told["looks"], *told["fits"]], strict=True):
+    assert [row[0] for row in rows] == [*(f"Preview {i}" for i in range(1, 11)), "Fit"]
+    for row, trial in zip(rows, [*told["previews"], *told["fits"]], strict=True):
         assert row[1:3] == [trial["graph"], str(trial["n_directions"])]
         assert float(row[3]) == trial["energy_weight"]
         assert row[4] == f"{trial['score']:.3f}"
-    assert "The best looks, and what was fitted" in section
+    assert "The best previews, and what was fitted" in section
     assert section.count('scope="col"') == 4
     assert section.count('scope="row"') == 11
 
@@ -141,7 +142,7 @@ def test_of_several_fits_the_best_is_the_one_that_was_kept(searched):
 
 
 def test_its_place_and_its_links(searched, parsed):
-    page = render(searched)
+    page = page_of(searched)
     links = [e.attrs.get("href") for e in parsed(page) if e.tag == "a"]
     assert links.index("#map") + 1 == links.index("#search", links.index("#map"))
     assert links.count("#search") == 2  # one beside the number of clusters
@@ -152,19 +153,19 @@ def test_its_place_and_its_links(searched, parsed):
 def test_it_is_there_only_after_a_search(summary):
     assert "search" not in summary
     for plain in (summary, summary | {"search": None}):
-        page = render(plain)
+        page = page_of(plain)
         assert SECTION.search(page) is None
         assert "#search" not in page
 
 
 def test_graphs_that_could_not_be_compared(searched):
     told = searched["search"]
-    told |= {"tried": 0, "looks": [], "numbers": None}
+    told |= {"tried": 0, "previews": [], "numbers": None}
     told["fits"] = [told["fits"][0] | {"score": None, "n_directions": None}]
     section = section_of(searched)
     assert "there was nothing to compare, and the defaults were fitted" in section
     assert "<table" not in section
-    told["looks"] = told["fits"]
+    told["previews"] = told["fits"]
     assert cells(section_of(searched))[1][2::2] == ["default", "unknown"]
 
 
@@ -218,10 +219,10 @@ def test_a_single_likely_number(searched):
 
 
 def test_what_it_says_is_escaped(searched, parsed):
-    tags = [element.tag for element in parsed(render(searched))]
-    for trial in searched["search"]["looks"] + searched["search"]["fits"]:
+    tags = [element.tag for element in parsed(page_of(searched))]
+    for trial in searched["search"]["previews"] + searched["search"]["fits"]:
         trial["graph"] = HOSTILE
-    page = render(searched)
+    page = page_of(searched)
     assert [element.tag for element in parsed(page)] == tags
     assert "<script>alert" not in page
 
@@ -237,7 +238,7 @@ def places(value, path=()):
 
 @pytest.mark.parametrize("odd", [HOSTILE, None, -1, 1e300, 2**53, True, [], {}])
 def test_anything_in_any_place_is_refused_or_harmless(searched, parsed, odd):
-    scripts = sum(e.tag == "script" for e in parsed(render(searched)))
+    scripts = sum(e.tag == "script" for e in parsed(page_of(searched)))
     for path in list(places(searched["search"]))[1:]:
         spoilt = copy.deepcopy(searched)
         inside = spoilt["search"]
@@ -245,7 +246,7 @@ def test_anything_in_any_place_is_refused_or_harmless(searched, parsed, odd):
             inside = inside[key]
         inside[path[-1]] = odd
         try:
-            page = render(spoilt)
+            page = page_of(spoilt)
         except ValueError:
             continue
         assert sum(e.tag == "script" for e in parsed(page)) == scripts
@@ -255,24 +256,24 @@ def test_anything_in_any_place_is_refused_or_harmless(searched, parsed, odd):
 @pytest.mark.parametrize(
     ("where", "key", "value", "message"),
     [
-        ((), "tried", "many", "cannot be"),
-        ((), "out_of_time", 1, "cannot be"),
-        ((), "more", 1, "should not have more"),
-        ((), "looks", None, "looks of search"),
-        (("looks", 0), "graph", 3, "cannot be"),
-        (("looks", 0), "score", float("nan"), "cannot be"),
-        (("looks", 0), "score", True, "cannot be"),
-        (("fits", 0), "n_directions", 1.5, "cannot be"),
+        ((), "tried", "many", "got `str`"),
+        ((), "out_of_time", 1, "got `int`"),
+        ((), "more", 1, "unknown field `more`"),
+        ((), "previews", None, "got `null` - at .*search.previews"),
+        (("previews", 0), "graph", 3, "got `int`"),
+        (("previews", 0), "score", float("nan"), "malformed"),
+        (("previews", 0), "score", True, "got `bool`"),
+        (("fits", 0), "n_directions", 1.5, "got `float`"),
         (("numbers",), "numbers", [], "do not rise"),
         (("numbers",), "numbers", [2, 3, 3, 5], "do not rise"),
         (("numbers",), "numbers", [5, 4, 3, 2], "do not rise"),
         (("numbers",), "scores", [0.1], "do not rise, each with a score"),
-        (("numbers",), "scores", [0.1, 0.2, 0.3, float("inf")], "cannot be"),
+        (("numbers",), "scores", [0.1, 0.2, 0.3, float("inf")], "malformed"),
         (("numbers",), "chosen", 7, "none of those tried"),
         (("numbers",), "likely", [3, 9], "none of those tried"),
         (("numbers",), "likely", [4, 3], "no range"),
-        (("numbers",), "likely", [3], "no range"),
-        (("numbers",), "confidence", "high", "cannot be"),
+        (("numbers",), "likely", [3], "`array` of length 2"),
+        (("numbers",), "confidence", "high", "got `str`"),
     ],
 )
 def test_what_cannot_be_is_refused(searched, where, key, value, message):
@@ -281,14 +282,14 @@ def test_what_cannot_be_is_refused(searched, where, key, value, message):
         inside = inside[step]
     inside[key] = value
     with pytest.raises(ValueError, match=message):
-        render(searched)
+        page_of(searched)
 
 
 @pytest.mark.parametrize("value", [0, [], {}, "x", {"tried": 1}])
 def test_another_thing_in_its_place_is_refused(searched, value):
     searched["search"] = value
     with pytest.raises(ValueError, match="search"):
-        render(searched)
+        page_of(searched)
 
 
 # In a browser

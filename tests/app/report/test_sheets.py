@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from twofold.app.report import sheets as sheets_module
-from twofold.app.report.sheets import sheets
+from twofold.app.report.sheets import make_sheets
 
 
 def squares(sizes, side, seed=0):
@@ -24,14 +24,14 @@ def squares(sizes, side, seed=0):
 def cut(found, pixels_of):
     """The thumbnails as a browser shows them."""
     pictures = []
-    for uri in found["images"]:
+    for uri in found.images:
         picture = pixels_of(uri)
-        factor = found["width"] / picture.shape[1]
-        size = found["width"], round(picture.shape[0] * factor)
+        factor = found.width / picture.shape[1]
+        size = found.width, round(picture.shape[0] * factor)
         pictures.append(np.asarray(Image.fromarray(picture).resize(size)))
     return [
         pictures[sheet][top : top + height, left : left + width]
-        for sheet, left, top, width, height in found["places"]
+        for sheet, left, top, width, height in found.places
     ]
 
 
@@ -41,8 +41,8 @@ def test_small_thumbnails_come_back_exactly(side, n, seed, pixels_of):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, side + 1, size=(n, 2))
     thumbnails = squares(sizes, side, seed)
-    found = sheets(thumbnails, sizes)
-    assert found["side"] == side
+    found = make_sheets(thumbnails, sizes)
+    assert found.side == side
     for i, shown in enumerate(cut(found, pixels_of)):
         height, width = sizes[i]
         assert shown.shape == (height, width, 3)
@@ -55,12 +55,12 @@ def test_many_are_on_several_sheets(monkeypatch, pixels_of):
     monkeypatch.setattr(sheets_module, "_SIDE", 40)
     sizes = np.full((23, 2), 10)
     thumbnails = squares(sizes, 10)
-    found = sheets(thumbnails, sizes)
-    assert len(found["images"]) == 2  # 4 x 4 each
-    assert len({tuple(place) for place in found["places"]}) == 23
-    for uri in found["images"]:
+    found = make_sheets(thumbnails, sizes)
+    assert len(found.images) == 2  # 4 x 4 each
+    assert len({tuple(place) for place in found.places}) == 23
+    for uri in found.images:
         assert max(pixels_of(uri).shape) <= 40
-        assert pixels_of(uri).shape[1] == found["width"]
+        assert pixels_of(uri).shape[1] == found.width
     np.testing.assert_array_equal(cut(found, pixels_of), thumbnails)
 
 
@@ -68,8 +68,8 @@ def test_a_thumbnail_larger_than_a_sheet_has_its_own(monkeypatch, pixels_of):
     monkeypatch.setattr(sheets_module, "_SIDE", 8)
     sizes = np.full((3, 2), 10)
     thumbnails = squares(sizes, 10)
-    found = sheets(thumbnails, sizes)
-    assert [place[0] for place in found["places"]] == [0, 1, 2]
+    found = make_sheets(thumbnails, sizes)
+    assert [place[0] for place in found.places] == [0, 1, 2]
     np.testing.assert_array_equal(cut(found, pixels_of), thumbnails)
 
 
@@ -81,7 +81,7 @@ def smooth(n, side):
 
 def test_large_thumbnails_are_compressed_but_in_place(pixels_of):
     thumbnails = smooth(30, 48)
-    found = sheets(thumbnails, np.full((30, 2), 48))
+    found = make_sheets(thumbnails, np.full((30, 2), 48))
     for shown, known in zip(cut(found, pixels_of), thumbnails, strict=True):
         inside = shown[4:-4, 4:-4].astype(int)
         assert np.abs(inside - known[0, 0]).max() < 12
@@ -94,9 +94,9 @@ def test_sheets_stay_within_their_budget_and_in_place(budget, monkeypatch, pixel
     thumbnails = np.clip(base + rng.normal(0, 25, base.shape), 0, 255).astype(np.uint8)
     monkeypatch.setattr(sheets_module, "_BUDGET", budget)
     monkeypatch.setattr(sheets_module, "_SIDE", 192)  # four sheets
-    found = sheets(thumbnails, np.full((64, 2), 48))
-    assert len(found["images"]) == 4
-    assert sum(map(len, found["images"])) <= budget
+    found = make_sheets(thumbnails, np.full((64, 2), 48))
+    assert len(found.images) == 4
+    assert sum(map(len, found.images)) <= budget
     means = np.array([shown.mean(axis=(0, 1)) for shown in cut(found, pixels_of)])
     assert np.abs(means - base[:, 0, 0]).max() < 25
 
@@ -104,19 +104,19 @@ def test_sheets_stay_within_their_budget_and_in_place(budget, monkeypatch, pixel
 def test_exactness_gives_way_to_the_budget(monkeypatch, pixels_of):
     sizes = np.full((100, 2), 30)
     thumbnails = squares(sizes, 30)
-    exact = sum(map(len, sheets(thumbnails, sizes)["images"]))
+    exact = sum(map(len, make_sheets(thumbnails, sizes).images))
     monkeypatch.setattr(sheets_module, "_BUDGET", exact // 3)
-    found = sheets(thumbnails, sizes)
-    assert sum(map(len, found["images"])) <= exact // 3
+    found = make_sheets(thumbnails, sizes)
+    assert sum(map(len, found.images)) <= exact // 3
     assert [shown.shape for shown in cut(found, pixels_of)] == [(30, 30, 3)] * 100
 
 
 def test_no_more_is_lost_than_the_budget_asks_for(monkeypatch):
     sizes = np.full((16, 2), 40)
     thumbnails = squares(sizes, 40)
-    lengths = [sum(map(len, sheets(thumbnails, sizes)["images"]))]
+    lengths = [sum(map(len, make_sheets(thumbnails, sizes).images))]
     for part in (0.95, 0.65, 0.3):
         monkeypatch.setattr(sheets_module, "_BUDGET", int(part * lengths[0]))
-        lengths.append(sum(map(len, sheets(thumbnails, sizes)["images"])))
+        lengths.append(sum(map(len, make_sheets(thumbnails, sizes).images)))
         assert lengths[-1] <= part * lengths[0]
     assert lengths[0] > lengths[1] > lengths[2] > lengths[3]

@@ -17,6 +17,7 @@ from small_photos import FILES, ODD, make_images, run, snapshot, table
 from twofold import TSNMF
 from twofold.app.workflow import cluster, predict, read, rewrite_report
 from twofold.estimators.model_files import load_model
+from twofold.progress import listening
 
 # What is written
 
@@ -69,7 +70,7 @@ def test_the_model_is_the_one_that_was_fitted(done):
 
 def test_the_report_has_every_image(done):
     out, _, model = done
-    summary = json.loads((out / "report.json").read_text("ascii"))
+    summary = json.loads((out / "report.json").read_text("utf-8"))
     assert summary["images"] == len(summary["items"]) == 24
     assert [item["cluster"] for item in summary["items"]] == model.labels_.tolist()
     assert [c["size"] for c in summary["clusters"]] == np.bincount(
@@ -157,11 +158,13 @@ import os, signal, sys
 from pathlib import Path
 from twofold import TSNMF
 from twofold.app.workflow import cluster, read
-def tell(step):
+from twofold.progress import listening
+def listener(step):
     if step.facts.get("file") == sys.argv[3]:
         os.kill(os.getpid(), signal.SIGKILL)
-cluster(read(sys.argv[1]), TSNMF(3, random_state=0), Path(sys.argv[2]), tell=tell,
-        force=True)
+with listening(listener):
+    model = TSNMF(3, random_state=0)
+    cluster(read(sys.argv[1]), model, Path(sys.argv[2]), force=True)
 """
 
 
@@ -240,13 +243,15 @@ def test_nothing_is_overwritten_without_force(photos, results):
 
 def test_the_steps(photos, tmp_path):
     steps = []
-    collection = read(photos, tell=steps.append)
+    with listening(steps.append):
+        collection = read(photos)
     assert [(s.stage, s.done, s.total) for s in steps] == [
         ("reading", i, 25) for i in range(26)
     ]
     steps.clear()
     model = TSNMF(3, random_state=0)
-    cluster(collection, model, tmp_path / "out", sort="link", tell=steps.append)
+    with listening(steps.append):
+        cluster(collection, model, tmp_path / "out", sort="link")
     fitting = [step for step in steps if step.stage == "fitting"]
     assert [step.done for step in fitting] == list(range(model.n_iter_ + 1))
     assert {step.total for step in fitting} == {model.max_iter}
@@ -289,14 +294,15 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, failure, earl
     if earlier:
         shutil.copytree(done[0], out)
     everything, few = Stopper(0, failure), {"max_iter": 3, "tol": 0.5}
-    cluster(collection, TSNMF(3, random_state=0, **few), parent / "x", tell=everything)
+    with listening(everything):
+        cluster(collection, TSNMF(3, random_state=0, **few), parent / "x")
     shutil.rmtree(parent / "x")
     before = snapshot(out) if earlier else None
     for at in range(1, len(everything.steps) + 1):
         stopper = Stopper(at, failure)
         model = TSNMF(3, random_state=0, **few)
-        with pytest.raises(failure):
-            cluster(collection, model, out, force=earlier, tell=stopper)
+        with pytest.raises(failure), listening(stopper):
+            cluster(collection, model, out, force=earlier)
         assert len(stopper.steps) == at
         assert os.listdir(parent) == (["out"] if earlier else [])
         assert (snapshot(out) if earlier else None) == before
@@ -304,8 +310,11 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, failure, earl
 
 def test_stopping_while_reading(photos):
     for at in (1, 5):
-        with pytest.raises(KeyboardInterrupt):
-            read(photos, tell=Stopper(at, KeyboardInterrupt))
+        with (
+            pytest.raises(KeyboardInterrupt),
+            listening(Stopper(at, KeyboardInterrupt)),
+        ):
+            read(photos)
 
 
 def test_what_appears_while_it_runs_is_not_overwritten(photos, tmp_path):
@@ -317,8 +326,8 @@ def test_what_appears_while_it_runs_is_not_overwritten(photos, tmp_path):
             (out / "theirs.txt").write_text("theirs")
 
     for force in (False, True):
-        with pytest.raises(FileExistsError):
-            run(photos, out, force=force, tell=intrude)
+        with pytest.raises(FileExistsError), listening(intrude):
+            run(photos, out, force=force)
         assert os.listdir(out) == ["theirs.txt"]
         assert os.listdir(tmp_path) == ["out"]
         shutil.rmtree(out)

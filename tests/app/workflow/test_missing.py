@@ -38,7 +38,7 @@ def done(request, tmp_path_factory):
 
 
 def summary_of(out):
-    return json.loads((out / "report.json").read_text("ascii"), parse_constant=int)
+    return json.loads((out / "report.json").read_text("utf-8"), parse_constant=int)
 
 
 def test_the_completed_samples_are_written(done):

@@ -12,6 +12,7 @@ from small_photos import FILES, make_images, run, snapshot, table
 from twofold import TSNMF, AutoTSNMF
 from twofold.app.workflow import cluster, predict, read, rewrite_report
 from twofold.estimators.model_files import load_model
+from twofold.progress import listening
 
 SEARCHED = FILES | {"search.csv"}
 
@@ -21,7 +22,7 @@ def search(numbers=3, **options):
 
 
 def summary_of(out):
-    return json.loads((out / "report.json").read_text("ascii"))
+    return json.loads((out / "report.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,8 @@ def test_missing_entries_are_those_of_the_estimator(tmp_path):
     np.save(tmp_path / "a.npy", X)
     marked = search(estimator=TSNMF(missing_values=0))
     steps = []
-    run(tmp_path / "a.npy", tmp_path / "out", marked, tell=steps.append)
+    with listening(steps.append):
+        run(tmp_path / "a.npy", tmp_path / "out", marked)
     assert set(os.listdir(tmp_path / "out")) == SEARCHED | {"completed.npy"}
     completed = np.load(tmp_path / "out/completed.npy")
     expected = marked.best_estimator_.impute(X).astype(np.float32)
@@ -115,7 +117,8 @@ def test_missing_entries_are_those_of_the_estimator(tmp_path):
 def test_the_steps(photos, tmp_path):
     steps, model = [], search(estimator=TSNMF(max_iter=50))
     collection = read(photos)
-    cluster(collection, model, tmp_path / "out", sort="link", tell=steps.append)
+    with listening(steps.append):
+        cluster(collection, model, tmp_path / "out", sort="link")
     stages = [step.stage for step in steps]
     looks = model.search_results_["stage"].count("preview")
     best = model.best_estimator_
@@ -151,7 +154,8 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
     before = snapshot(out) if earlier else None
     few = {"max_fits": 2, "estimator": TSNMF(max_iter=3, tol=0.5)}
     steps = []
-    cluster(collection, search(**few), tmp_path / "x", tell=steps.append)
+    with listening(steps.append):
+        cluster(collection, search(**few), tmp_path / "x")
     assert [step.stage for step in steps].count("searching") == 3
     for at in range(1, len(steps) + 1):
         seen = []
@@ -161,7 +165,7 @@ def test_stopping_at_any_step_leaves_all_as_it_was(done, tmp_path, earlier):
             if len(seen) == at:
                 raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
-            cluster(collection, search(**few), out, force=earlier, tell=stop)
+        with pytest.raises(KeyboardInterrupt), listening(stop):
+            cluster(collection, search(**few), out, force=earlier)
         assert os.listdir(parent) == (["out"] if earlier else [])
         assert (snapshot(out) if earlier else None) == before

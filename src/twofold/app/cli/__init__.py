@@ -1,4 +1,4 @@
-"""The command line: it parses, calls the library and prints."""
+"""The command line: parse arguments, call the library, print results."""
 
 from twofold.app.cli.app import main
 

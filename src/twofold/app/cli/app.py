@@ -25,8 +25,8 @@ app.command()(cluster.demo)
 app.add_typer(reproduce.app, name="reproduce")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"twofold {twofold.__version__}")
         raise typer.Exit
 
@@ -50,13 +50,13 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line: exit 0, 1 for a failure, 2 for usage, 130 for Ctrl-C."""
+    """Run the command line; exit codes: 0, 1 failure, 2 usage, 130 interrupted."""
     signal.signal(signal.SIGTERM, _stop)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # not every one can show every name
+        if isinstance(stream, io.TextIOWrapper):  # its encoding may lack characters
             stream.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] or ["--help"]
-    if "--debug" in arguments:  # where people add it
+    if "--debug" in arguments:  # also accepted after the command
         arguments.remove("--debug")
         arguments.insert(0, "--debug")
     try:
@@ -68,12 +68,12 @@ def main() -> None:
 
 
 def _usage_text(error: Any) -> str:
-    """What is wrong, and where to look, on one line."""
+    """Return the message of a usage error, with a pointer to the help, on one line."""
     command = error.ctx.command_path if error.ctx else "twofold"
     text = " ".join(error.format_message().split())
     return f"{text.rstrip('.')}; see {command} --help"
 
 
 def _stop(*_: object) -> None:
-    """Do as on Ctrl-C, since batch systems ask a job to end in this way."""
+    """Handle SIGTERM like Ctrl-C, because batch systems end jobs with it."""
     raise KeyboardInterrupt

@@ -10,18 +10,19 @@ from twofold.app.cli import options
 from twofold.app.cli.console import one_line_errors, say
 from twofold.app.cli.display import Silent, display
 from twofold.app.cli.model import (
-    Wanted,
+    ModelRequest,
     check_count,
     choice_facts,
-    model_of,
-    read_wanted,
+    make_model,
+    read_request,
 )
+from twofold.progress import listening
 
 if TYPE_CHECKING:
     from twofold.app.collection import Reading, Source
 
 _LARGEST = 10_000
-"""The height or width of an image or sample."""
+"""Maximum height or width of an image or sample."""
 
 
 @one_line_errors
@@ -67,7 +68,7 @@ def cluster(
     if quiet and as_json:
         raise typer.BadParameter("choose one of --quiet and --json")
     given = {
-        "--graph": graph and graph.value,
+        "--graph": graph,
         "--energy-weight": energy_weight,
         "--graph-weight": graph_weight,
         "--directions": directions,
@@ -76,7 +77,7 @@ def cluster(
         "--max-iter": max_iter,
         "--tol": tol,
     }
-    wanted = read_wanted(
+    request = read_request(
         clusters, given, max_time=max_time, cache=cache, missing=missing, seed=seed
     )
     source = sources[0] if len(sources) == 1 else sources
@@ -88,7 +89,7 @@ def cluster(
     )
     out = out or _default_folder(source)
     with display(quiet=quiet, as_json=as_json) as shown:
-        _run(source, reading, labels, wanted, out, sort, force, shown)
+        _run(source, reading, labels, request, out, sort, force, shown)
     if open_report:
         typer.launch(str(out / "report.html"))
 
@@ -120,33 +121,34 @@ def _run(
     source: "Source",
     reading: "Reading",
     labels: str | None,
-    wanted: Wanted,
+    request: ModelRequest,
     out: Path,
     sort: options.Sort | None,
     force: bool,
     shown: Silent,
 ) -> None:
-    """Read, fit and write; tell what came out."""
+    """Read the input, fit the model, write the results, and print a summary."""
     from twofold.app import workflow
     from twofold.app.collection import missing_entries
 
     begin = time.time()
     try:
-        _check_place(source, out, force)
-        collection = workflow.read(source, reading, labels=labels, tell=shown)
-        check_count(wanted, len(collection.images))
-        model = model_of(wanted)
-        report = workflow.cluster(
-            collection, model, out, sort=sort and sort.value, force=force, tell=shown
-        )
+        _check_output(source, out, force)
+        model = make_model(request)
+        with listening(shown):
+            collection = workflow.read(source, reading, labels=labels)
+            check_count(request, len(collection.images))
+            report = workflow.cluster(
+                collection, model, out, sort=sort and sort.value, force=force
+            )
     except KeyboardInterrupt:
         page = out / "report.html"
         written = page.exists() and page.stat().st_mtime >= begin
         say("Stopped", f"after {page}" if written else "nothing was written")
         raise
     facts = choice_facts(model)
-    if wanted.missing is not None:
-        missing = missing_entries(collection.images, wanted.missing)
+    if request.missing is not None:
+        missing = missing_entries(collection.images, request.missing)
         facts["missing"] = int(missing.any(axis=1).sum())
     fitted = workflow.fitted_model(model)
     shown.end(
@@ -160,8 +162,8 @@ def _run(
     )
 
 
-def _check_place(source: "Source", out: Path, force: bool) -> None:
-    """Refuse a folder of results early, before anything is read."""
+def _check_output(source: "Source", out: Path, force: bool) -> None:
+    """Check the folder of results, before anything is read."""
     from twofold.app.collection import folder_of, kind_of
     from twofold.app.outputs import check_apart, check_folder
 
@@ -171,12 +173,15 @@ def _check_place(source: "Source", out: Path, force: bool) -> None:
         check_apart([Path(source)], out)
     elif kind_of(source) == "images":
         folder = folder_of(source)
-        if not Path.cwd().is_relative_to(folder.resolve()):  # results go there
+        if not Path.cwd().is_relative_to(
+            folder.resolve()
+        ):  # results go to the working folder
             check_apart([folder], out)
     check_folder(out, force=force)
 
 
 def _default_folder(source: "Source") -> Path:
+    """Return the folder of results for ``source``."""
     from twofold.app.collection import name_of
 
     return Path(f"{name_of(source)}-clusters")
@@ -189,7 +194,7 @@ def _reading(
     for_arrays: dict[str, Any],
     missing: float | None,
 ) -> "Reading":
-    """How to read ``source``; an option for another kind of input is refused."""
+    """Return the reading options; raise for an option of another kind of input."""
     from twofold.app.collection import Reading, kind_of
 
     are_images = kind_of(source) == "images"
@@ -217,7 +222,7 @@ def _reading(
 
 
 def _sizes(text: str | None, option: str, least: int, most: int) -> Any:
-    """'48x64' as (48, 64); a single number stands for two."""
+    """Read '48x64' as (48, 64), and a single number as two equal numbers."""
     if text is None:
         return None
     parts = text.lower().split("x")

@@ -1,4 +1,4 @@
-"""What the commands share: where they print, and how they fail."""
+"""Printing and error handling of all commands."""
 
 import functools
 import warnings
@@ -14,19 +14,19 @@ output = Console()
 errors = Console(stderr=True)
 
 debugging = ContextVar("debugging", default=False)
-"""Whether tracebacks are wanted."""
+"""Whether errors show a traceback."""
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""What the parser raises: click's, wherever typer has it from."""
+"""Base class of the parser's errors: click's, or that of the copy inside typer."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
-    """A command whose failures are a line on stderr and an exit code.
+    """Decorate a command so that a failure prints one line and sets an exit code.
 
-    A traceback comes only with ``--debug``. Warnings are lines on stderr too.
+    A traceback is shown only with ``--debug``. Warnings are lines on stderr too.
     """
 
     @functools.wraps(command)
@@ -52,17 +52,17 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def say(kind: str, text: str) -> None:
-    """A line on stderr that begins with what it is."""
+    """Print a line to stderr that begins with its kind, such as "Error"."""
     _print_line(errors, f"{kind}: {text}")
 
 
 def tell(text: str) -> None:
-    """A line on stdout."""
+    """Print a line to stdout."""
     _print_line(output, text)
 
 
 def _print_line(console: Console, text: str) -> None:
-    """Paths and messages may hold anything: line breaks and the like are escaped."""
+    """Print one line; line breaks and other control characters are escaped."""
     safe = "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
@@ -71,6 +71,7 @@ def _print_line(console: Console, text: str) -> None:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
+    """Print warnings as lines on stderr."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say("Warning", str(message))
         yield

@@ -1,38 +1,36 @@
-"""Progress on a terminal, as JSON lines, or not at all."""
+"""Show progress on a terminal, as JSON lines, or not at all."""
 
 import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from twofold.app.cli.console import errors, say, tell
-
-if TYPE_CHECKING:
-    from twofold.app.workflow import Step
+from twofold.progress import Event
 
 _EVERY = 0.5
-"""Seconds between two JSON lines about files that are being read."""
+"""Minimum time in seconds between two JSON lines while files are read."""
 
 
 class Silent:
-    """Shows no steps, and at the end the path of the report."""
+    """Show no steps, and the path of the report at the end."""
 
-    def __call__(self, step: "Step") -> None:
-        """Take a step."""
+    def __call__(self, event: Event) -> None:
+        """Ignore a event."""
 
     def end(self, **facts: Any) -> None:
-        """Take what came out."""
+        """Print the path of the report."""
         tell(str(facts["report"]))
 
 
 class Lines(Silent):
-    """Shows no steps, and at the end a few lines."""
+    """Show no steps, and a few lines at the end."""
 
     def end(self, **facts: Any) -> None:
-        """Say what came out."""
+        """Print a summary of the results."""
         shape = " x ".join(map(str, facts["shape"]))
         tell(f"{_counted(facts['images'], 'sample')} of {shape}")
         if facts["skipped"]:
@@ -43,16 +41,16 @@ class Lines(Silent):
             more = filled if facts["missing"] else "no entry has the value of --missing"
             tell(f"{count} with missing entries; {more}")
         if "chosen" in facts:
-            _tell_choice(facts)
+            _print_choice(facts)
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")
 
 
-def _tell_choice(facts: dict[str, Any]) -> None:
-    """What a search has chosen, and how sure that is."""
+def _print_choice(facts: dict[str, Any]) -> None:
+    """Print the choices of a search, with warnings if they are unsure."""
     if "cluster_numbers" in facts:
-        _tell_number(**facts["cluster_numbers"])
+        _print_number(**facts["cluster_numbers"])
     chosen = facts["chosen"]
     if chosen["score"] is None:
         tell("chosen: the defaults; the graphs are in more pieces than clusters")
@@ -68,9 +66,10 @@ def _tell_choice(facts: dict[str, Any]) -> None:
         tell("--max-time was up before all settings were tried")
 
 
-def _tell_number(
+def _print_number(
     chosen: int, confidence: float, likely: tuple[int, int], at_end: bool, **_: Any
 ) -> None:
+    """Print the chosen number of clusters."""
     from twofold.app.report import UNSURE
 
     low, high = likely
@@ -88,26 +87,27 @@ def _tell_number(
 
 
 def _counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class JsonLines(Silent):
-    """Shows each step, and the end, as an object on a line of stdout."""
+    """Print each step and the results as JSON objects, one per line."""
 
     def __init__(self) -> None:
         self.last = 0.0
 
-    def __call__(self, step: "Step") -> None:
-        """Write a step, leaving out most of many files."""
+    def __call__(self, event: Event) -> None:
+        """Print a step; steps of reading files are thinned out."""
         now = time.monotonic()
-        often = step.stage == "reading" and 0 < step.done < step.total
-        if often and now - self.last < _EVERY:
+        frequent = event.stage == "reading" and 0 < event.done < event.total
+        if frequent and now - self.last < _EVERY:
             return
         self.last = now
-        self._write(step.stage, done=step.done, total=step.total, **step.facts)
+        self._write(event.stage, done=event.done, total=event.total, **event.facts)
 
     def end(self, **facts: Any) -> None:
-        """Write what came out."""
+        """Print the results."""
         self._write("done", **facts)
 
     def _write(self, event: str, **facts: Any) -> None:
@@ -115,7 +115,7 @@ class JsonLines(Silent):
 
 
 class Bars(Lines):
-    """A bar on stderr for each stage, with the time that is left of it."""
+    """Show a bar on stderr for each stage, with the remaining time."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -124,47 +124,49 @@ class Bars(Lines):
         self.task = progress.add_task("", total=None, text="")
 
     def end(self, **facts: Any) -> None:
-        """Take the bar away, then say what came out."""
+        """Remove the bar and print a summary of the results."""
         self.progress.stop()
         super().end(**facts)
 
-    def __call__(self, step: "Step") -> None:
-        """Move the bar, or begin with the next one."""
+    def __call__(self, event: Event) -> None:
+        """Move the bar, or begin the next bar."""
         now = time.monotonic()
-        if step.stage != self.stage:
-            self.stage, self.begin = step.stage, now
-        left = (now - self.begin) * (step.total - step.done) / max(step.done, 1)
-        few = step.stage != "reading" or step.done in (0, step.total)
+        if event.stage != self.stage:
+            self.stage, self.begin = event.stage, now
+        left = (now - self.begin) * (event.total - event.done) / max(event.done, 1)
+        # Draw at once unless steps are frequent, so that short stages are visible.
+        refresh = event.stage != "reading" or event.done in (0, event.total)
         self.progress.update(
             self.task,
-            description=step.stage.capitalize(),
-            completed=step.done,
-            total=step.total or None,  # 0 is not known yet
-            text=_text(step, left if step.done else None),
-            refresh=few,  # short stages are seen too
+            description=event.stage.capitalize(),
+            completed=event.done,
+            total=event.total or None,  # 0: not known yet
+            text=_text(event, left if event.done else None),
+            refresh=refresh,
         )
 
 
-def _text(step: "Step", left: float | None) -> str:
-    if step.stage == "writing":
-        return str(step.facts.get("file", ""))
-    if step.stage == "reading":
-        about = f"{step.done:,} of {step.total:,} files"
+def _text(event: Event, left: float | None) -> str:
+    """Return the text beside a bar; ``left`` is the remaining time in seconds."""
+    if event.stage == "writing":
+        return str(event.facts.get("file", ""))
+    if event.stage == "reading":
+        about = f"{event.done:,} of {event.total:,} files"
         return about if left is None else f"{about}, {left:.0f} s left"
-    if step.stage == "searching":
-        about = f"{_counted(step.done, 'look')} at settings"
+    if event.stage == "searching":
+        about = f"{_counted(event.done, 'look')} at settings"
         return f"{about}, at most {left:.0f} s left" if left else about
     if left is None:
         return "choosing a start"
-    objective = step.facts["objective"]
+    objective = event.facts["objective"]
     return (
-        f"iteration {step.done}, objective {objective:.5g}, at most {left:.0f} s left"
+        f"iteration {event.done}, objective {objective:.5g}, at most {left:.0f} s left"
     )
 
 
 @contextmanager
 def display(*, quiet: bool, as_json: bool) -> Iterator[Silent]:
-    """What shows the steps of a command, bars on a terminal alone."""
+    """Yield an object that shows the steps of a command; bars need a terminal."""
     if as_json or quiet or not errors.is_terminal:
         yield JsonLines() if as_json else Silent() if quiet else Lines()
         return

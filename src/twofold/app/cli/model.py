@@ -1,4 +1,4 @@
-"""Which model the options of ``twofold cluster`` ask for."""
+"""Make the model that the options of ``twofold cluster`` describe."""
 
 import math
 import re
@@ -21,30 +21,32 @@ PARAMETERS = {
     "--max-iter": "max_iter",
     "--tol": "tol",
 }
-"""Options that set a parameter of TSNMF: with any of them nothing is searched."""
+"""Options that set a parameter of TSNMF. With any of them there is no search."""
 
 _NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+"""A number of clusters, or a range of numbers."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A model to be made.
+class ModelRequest:
+    """Description of a model by command-line options.
 
     Attributes
     ----------
     clusters : str
-        How many, as it was given.
+        Text of the option for the number of clusters.
     numbers : int, range or None
-        The same as ``n_clusters`` of AutoTSNMF.
+        Same number as ``n_clusters`` of AutoTSNMF.
     settings : dict of str to value
-        The parameters of TSNMF that were given.
+        Parameters of TSNMF that were given.
     max_time : float or None
-        Seconds for a search.
+        Time limit of a search in seconds.
     cache : Path or None
-        The folder in which a search keeps its looks.
+        Folder in which a search stores its previews.
     missing : float or None
-        What stands for a missing entry.
+        Value of missing entries.
     seed : int
+        Seed of the random numbers.
     """
 
     clusters: str
@@ -56,7 +58,7 @@ class Wanted:
     seed: int
 
 
-def read_wanted(
+def read_request(
     clusters: str,
     options: dict[str, Any],
     *,
@@ -64,17 +66,17 @@ def read_wanted(
     cache: Path | None,
     missing: float | None,
     seed: int,
-) -> Wanted:
-    """What options ask for; a BadParameter where they do not go together.
+) -> ModelRequest:
+    """Read the options; raise a BadParameter if they exclude each other.
 
     Parameters
     ----------
     clusters : str
         A number, a range or "auto".
     options : dict of str to value
-        Of ``PARAMETERS``; None where one was not given.
+        Values of the options in ``PARAMETERS``; None for options that were not given.
     max_time, cache, missing, seed
-        As in ``Wanted``.
+        Attributes of ``ModelRequest``.
     """
     numbers = _read_numbers(clusters)
     given = {option: value for option, value in options.items() if value is not None}
@@ -85,18 +87,18 @@ def read_wanted(
                 f"search out, got {clusters}; name one, or leave {option} out",
                 param_hint="--clusters",
             )
-        for own, value in (("--max-time", max_time), ("--cache", cache)):
+        for search_option, value in (("--max-time", max_time), ("--cache", cache)):
             if value is not None:
                 raise typer.BadParameter(
                     f"is for the search, which {option} leaves out; give one of them",
-                    param_hint=own,
+                    param_hint=search_option,
                 )
     settings = {PARAMETERS[option]: value for option, value in given.items()}
-    return Wanted(clusters, numbers, settings, max_time, cache, missing, seed)
+    return ModelRequest(clusters, numbers, settings, max_time, cache, missing, seed)
 
 
 def _read_numbers(text: str) -> int | range | None:
-    """'12' as 12, '8-16' as a range with both ends, 'auto' as None."""
+    """Read '12' as 12, '8-16' as a range with both ends, and 'auto' as None."""
     if text == "auto":
         return None
     found = _NUMBERS.fullmatch(text)
@@ -110,44 +112,60 @@ def _read_numbers(text: str) -> int | range | None:
     return low if low == high else range(low, high + 1)
 
 
-def check_count(wanted: Wanted, count: int) -> None:
-    """Refuse more clusters than there are samples."""
-    numbers = wanted.numbers
+def check_count(request: ModelRequest, count: int) -> None:
+    """Raise a ValueError if there are more clusters than samples."""
+    numbers = request.numbers
     if numbers is None:
         return
     if (numbers if isinstance(numbers, int) else numbers[-1]) > count:
         raise ValueError(
-            f"-k {wanted.clusters} must be at most {count}, the number of samples; "
+            f"-k {request.clusters} must be at most {count}, the number of samples; "
             "take fewer clusters, or -k auto"
         )
 
 
-def model_of(wanted: Wanted) -> "TSNMF | AutoTSNMF":
-    """TSNMF where a parameter of it was given, else the search for the best one."""
+def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
+    """Return a TSNMF if a parameter of it was given, else a search."""
     from twofold import TSNMF, AutoTSNMF
 
-    base = TSNMF(missing_values=wanted.missing)
-    if wanted.settings:
-        base.set_params(n_clusters=wanted.numbers, random_state=wanted.seed)
-        return base.set_params(**wanted.settings)
+    base = TSNMF(missing_values=request.missing)
+    if request.settings:
+        base.set_params(n_clusters=request.numbers, random_state=request.seed)
+        base.set_params(**request.settings)
+        _check_parameters(base)
+        return base
     return AutoTSNMF(
-        wanted.numbers,
+        request.numbers,
         estimator=base,
-        max_time=wanted.max_time,
-        cache=wanted.cache,
-        random_state=wanted.seed,
+        max_time=request.max_time,
+        cache=request.cache,
+        random_state=request.seed,
     )
 
 
+def _check_parameters(model: "TSNMF") -> None:
+    """Raise a BadParameter if the estimator refuses one of its parameters.
+
+    The parser leaves the kinds of graphs to the estimator: importing it to list them
+    would make every command slow.
+    """
+    try:
+        model._validate_params()
+    except ValueError as error:
+        named = (o for o, name in PARAMETERS.items() if f"'{name}'" in str(error))
+        raise typer.BadParameter(str(error), param_hint=next(named, None)) from error
+
+
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
-    """What a search has chosen, as plain values; nothing where there was none.
+    """Return the choices of a search as plain values.
 
     Returns
     -------
     dict
-        ``chosen``: the settings, and their ``score``, None where nothing could be
-        compared. ``out_of_time``. Where several numbers of clusters were tried,
-        ``cluster_numbers``: what ``Curve`` has.
+        ``chosen``: the chosen parameters and their ``score``, which is None if
+        nothing could be compared. ``out_of_time``: whether the time limit ended the
+        search. ``cluster_numbers``: fields of ``Curve``, if several numbers of
+        clusters were tried. The dict is empty if there was no search.
     """
     from twofold import TSNMF
 

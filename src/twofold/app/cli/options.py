@@ -1,4 +1,4 @@
-"""The options of the commands, and what they say of themselves."""
+"""Options of the commands, with their help."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,35 +8,24 @@ import typer
 
 
 class Sort(StrEnum):
-    """What is done with the image files."""
+    """How image files are sorted into folders."""
 
     copy = "copy"
     link = "link"
 
 
 class Fit(StrEnum):
-    """How images of other proportions are read."""
+    """How images of other proportions are resized."""
 
     stretch = "stretch"
     crop = "crop"
 
 
 class Order(StrEnum):
-    """How a flat row holds its sample."""
+    """Order of the entries in a flat row."""
 
     C = "C"
     F = "F"
-
-
-class Graph(StrEnum):
-    """Who is joined in the graphs."""
-
-    auto = "auto"
-    subspace_knn = "subspace_knn"
-    subspace = "subspace"
-    heat = "heat"
-    binary = "binary"
-    cosine = "cosine"
 
 
 Inputs = Annotated[
@@ -173,13 +162,13 @@ Seed = Annotated[
     ),
 ]
 GraphKind = Annotated[
-    Graph | None,
+    str | None,
     typer.Option(
         "--graph",
         metavar="KIND",
-        help="Kind of graph: nearest neighbours (heat, binary, cosine), samples of one "
-        "subspace (subspace), or both (subspace_knn). Default: auto, subspace_knn of "
-        "images.",
+        help="Which samples are joined: neighbours (heat, binary, cosine), those that "
+        "can be combined to give each other (subspace), or both (subspace_knn). "
+        "Default: auto, which is subspace_knn for images.",
     ),
 ]
 EnergyWeight = Annotated[

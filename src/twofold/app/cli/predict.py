@@ -42,19 +42,20 @@ def predict(
     if out is not None:
         _check_file(out, [model, *map(Path, sources)], force)
     source = sources[0] if len(sources) == 1 else sources
-    collection, found, nearest = workflow.predict(model, source, key=key)
+    collection, assignments, nearest = workflow.predict(model, source, key=key)
     for name, reason in collection.skipped:
         say("Skipped", f"{name}: {reason}")
-    _write(assignment_rows(collection.names, found, nearest), out, as_json)
+    _write(assignment_rows(collection.names, assignments, nearest), out, as_json)
 
 
 def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
+    """Write the table to a file or to stdout."""
     from twofold.app.outputs import COLUMNS, open_table, write_csv, write_json_lines
     from twofold.io.staging import staged_file
 
     write = write_json_lines if as_json else write_csv
     if out is None:
-        if isinstance(sys.stdout, io.TextIOWrapper):  # as in a file
+        if isinstance(sys.stdout, io.TextIOWrapper):  # the same bytes as in a file
             sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
         write(sys.stdout, COLUMNS, rows)
         return
@@ -63,11 +64,11 @@ def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
 
 
 def _check_file(out: Path, sources: list[Path], force: bool) -> None:
-    """Refuse a table that cannot be written, or that would replace what is read."""
+    """Raise an error if the table cannot be written or would replace an input."""
     if out.exists() and not force:
         raise FileExistsError(f"{out} is there already; name another, or use --force")
     if not out.parent.is_dir():
         raise FileNotFoundError(f"--out {out}: there is no folder {out.parent}")
-    places = out.resolve(), out.resolve().parent
-    if any(source.resolve() in places for source in sources):
+    targets = out.resolve(), out.resolve().parent
+    if any(source.resolve() in targets for source in sources):
         raise ValueError(f"--out {out} must not be in what is read; name another file")

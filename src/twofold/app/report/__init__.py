@@ -1,9 +1,21 @@
-"""One page that shows a clustering: a summary of plain values, then HTML from it."""
+"""A clustering as one HTML page: typed data first, then the page from the data."""
 
-from twofold.app.report.check import check_summary
 from twofold.app.report.duplicates import near_duplicates
 from twofold.app.report.page import render
-from twofold.app.report.search import UNSURE
-from twofold.app.report.summary import summarize
+from twofold.app.report.sections.search import UNSURE
+from twofold.app.report.summary import (
+    LARGEST_REPORT,
+    Report,
+    read_report,
+    summarize,
+)
 
-__all__ = ["UNSURE", "check_summary", "near_duplicates", "render", "summarize"]
+__all__ = [
+    "LARGEST_REPORT",
+    "UNSURE",
+    "Report",
+    "near_duplicates",
+    "read_report",
+    "render",
+    "summarize",
+]

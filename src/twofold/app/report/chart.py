@@ -1,4 +1,4 @@
-"""A line chart as coordinates, which the template draws."""
+"""Coordinates of a line chart, which a template draws."""
 
 from math import log10
 from typing import Any
@@ -6,37 +6,46 @@ from typing import Any
 import numpy as np
 
 WIDTH, HEIGHT = 640, 240
+"""Size of the chart in pixels."""
+
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 14, 14, 34
+"""Margins around the frame in pixels."""
+
 _TICKS = 5
+"""Number of ticks of the y axis."""
+
 _DIGITS = 4, 7
-"""Of the numbers beside it: more of them where it is nearly flat."""
+"""Minimum and maximum number of digits of a y tick; a flat curve needs more."""
 
 
 def line_chart(values: list[float], over: list[int] | None = None) -> dict[str, Any]:
-    """Where a curve and its ticks are, in pixels.
+    """Return the coordinates of a curve and its ticks, in pixels.
 
     Parameters
     ----------
     values : list of float
+        Values on the y axis.
     over : list of int or None
-        What they belong to, in rising order; None stands for 1, 2, ...
+        Values on the x axis, in rising order. None stands for 1, 2, ...
 
     Returns
     -------
     dict
-        ``width``, ``height``; ``points`` as (x, y) pairs; ``across`` and ``up``, the
-        ticks as (place, text) pairs; ``frame``: left, right, top and bottom.
+        ``width`` and ``height`` of the chart; ``points``: (x, y) pairs; ``across`` and
+        ``up``: ticks of the x and y axis as (coordinate, text) pairs; ``frame``: left,
+        right, top and bottom.
     """
     over = over or list(range(1, len(values) + 1))
     first, last = over[0], over[-1]
     low, high = min(values), max(values)
+    # A constant curve has no range: it is drawn in the middle.
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     low, high = low - margin, high + margin
     frame = _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM
 
     def x(number: float) -> float:
-        part = (number - first) / (last - first) if last > first else 0.5
-        return round(frame[0] + part * (frame[1] - frame[0]), 1)
+        share = (number - first) / (last - first) if last > first else 0.5
+        return round(frame[0] + share * (frame[1] - frame[0]), 1)
 
     def y(value: float) -> float:
         return round(frame[3] - (value - low) / (high - low) * (frame[3] - frame[2]), 1)

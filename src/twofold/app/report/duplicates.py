@@ -1,4 +1,4 @@
-"""Groups of images that are nearly the same."""
+"""Find groups of images that are nearly the same."""
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -9,41 +9,51 @@ from sklearn.utils.extmath import randomized_svd
 from twofold.app.results import standardized
 
 _ALIKE = 0.99
-"""Correlation of two images' pixels from which on they are nearly the same."""
+"""Minimum correlation of the pixels of near-duplicates."""
 
 _SHADES = 0.01
-"""By how much of the range of shades two blank images may differ."""
+"""Maximum difference of near-duplicates that are blank, as a share of the range."""
 
 _CANDIDATES = 5
+"""Number of nearest images with which an image is compared."""
+
 _SKETCH = 16
+"""Number of directions in which candidates are searched."""
+
 _BLOCK = 1024
+"""Number of pairs that are compared at once."""
 
 
 def near_duplicates(images: np.ndarray) -> list[list[int]]:
-    """Groups of images whose pixels correlate by 0.99 or more, largest first.
+    """Find groups of images whose pixels correlate by 0.99 or more.
 
-    So brightness and contrast do not matter. Each image is compared with the five
-    that are nearest in sixteen directions of most variance, where a pair is never
-    farther apart than in all of them; groups are what is connected by such pairs.
+    Brightness and contrast do not matter. Each image is compared with its five nearest
+    neighbours in the sixteen directions of most variance, in which distances are lower
+    bounds of the distances between the images. Groups are the connected components of
+    the graph of near-duplicates.
 
     Parameters
     ----------
     images : ndarray of shape (n, ...)
+        Images.
 
     Returns
     -------
     list of list of int
+        Indices of the images of each group, the largest group first.
     """
     rows = standardized(images)
-    radius = (2 * (1 - _ALIKE)) ** 0.5  # of unit vectors of that correlation
+    # Unit vectors of correlation r have the distance sqrt(2 (1 - r)).
+    radius = (2 * (1 - _ALIKE)) ** 0.5
     sketch = _sketch(rows)
     count = min(_CANDIDATES + 1, len(rows))
     _, near = KDTree(sketch).query(sketch, k=count, distance_upper_bound=radius)
-    first, place = np.nonzero(near.reshape(len(rows), count) < len(rows))
-    second = near.reshape(len(rows), count)[first, place]
+    near = near.reshape(len(rows), count)
+    first, rank = np.nonzero(near < len(rows))  # the index n stands for no neighbour
+    second = near[first, rank]
     first, second = first[first != second], second[first != second]
     alike = _distances(rows, first, second) <= radius
-    # Blank images have no pattern to compare: they are alike in the same shade.
+    # Blank images have no pattern: they are near-duplicates if their shade is equal.
     blank = np.logical_not(rows.any(axis=1))
     shade = images.reshape(len(images), -1)[:, 0].astype(float)
     differ = np.abs(shade[first] - shade[second]) > _SHADES * np.ptp(shade)
@@ -52,7 +62,7 @@ def near_duplicates(images: np.ndarray) -> list[list[int]]:
 
 
 def _sketch(rows: np.ndarray) -> np.ndarray:
-    """The rows in few directions, by which no distance grows."""
+    """Project the rows onto few directions, which does not increase any distance."""
     if min(rows.shape) <= _SKETCH:
         return rows
     _, _, directions = randomized_svd(rows, _SKETCH, n_iter=2, random_state=0)
@@ -60,13 +70,14 @@ def _sketch(rows: np.ndarray) -> np.ndarray:
 
 
 def _distances(rows: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Of pairs of rows, in blocks: all pairs at once may not fit in memory."""
+    """Return the distances of pairs of rows, in blocks to limit the memory."""
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(first), _BLOCK)]
     parts = [np.linalg.norm(rows[first[b]] - rows[second[b]], axis=1) for b in blocks]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _groups(first: np.ndarray, second: np.ndarray, n: int) -> list[list[int]]:
+    """Return the connected components of at least two images, the largest first."""
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n))
     _, label = connected_components(graph, directed=False)
     order = np.argsort(label, kind="stable")

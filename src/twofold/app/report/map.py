@@ -1,4 +1,4 @@
-"""A map of the samples: their coefficients in the plane."""
+"""Arrange samples in the plane by their coefficients."""
 
 import warnings
 
@@ -9,15 +9,20 @@ from sklearn.manifold import TSNE
 from twofold.app.results import unit_rows
 
 _FEWEST = 10
+"""Minimum number of different samples for t-SNE."""
+
 _ITERATIONS = 500
+"""Number of iterations of t-SNE."""
+
 _PERPLEXITY = 30.0
+"""Maximum perplexity of t-SNE."""
 
 
 def layout(coefficients: np.ndarray) -> np.ndarray:
-    """Places (n, 2) between 0 and 1 where samples of like coefficients are near.
+    """Return coordinates (n, 2) between 0 and 1, near for similar coefficients.
 
-    By t-SNE of the directions of the rows of V, always from the same start; by their
-    principal components where there are too few samples.
+    The coordinates are the t-SNE of the normalised rows of V, always from the same
+    start, or the principal components of the rows if there are too few samples.
     """
     rows = unit_rows(coefficients)
     n = len(rows)
@@ -33,17 +38,17 @@ def layout(coefficients: np.ndarray) -> np.ndarray:
 
 
 def _principal(rows: np.ndarray) -> np.ndarray:
-    """Two coordinates of variance 1 or less, zero where there is no variance."""
+    """Return two principal components of variance at most 1; missing ones are 0."""
     count = min(2, *rows.shape)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # rows that are all the same
-        found = PCA(count, random_state=0).fit_transform(rows)
-    found = np.pad(found, ((0, 0), (0, 2 - count)))
-    return found / max(float(found.std(axis=0).max()), 1e-12)
+        warnings.simplefilter("ignore", RuntimeWarning)  # for rows that are all equal
+        components = PCA(count, random_state=0).fit_transform(rows)
+    components = np.pad(components, ((0, 0), (0, 2 - count)))
+    return components / max(float(components.std(axis=0).max()), 1e-12)
 
 
-def _unit_square(places: np.ndarray) -> np.ndarray:
-    """Moved and scaled, by one factor for both axes, into the unit square."""
-    low, high = places.min(axis=0), places.max(axis=0)
+def _unit_square(points: np.ndarray) -> np.ndarray:
+    """Move points into the unit square, with the same scale for both axes."""
+    low, high = points.min(axis=0), points.max(axis=0)
     span = float((high - low).max())
-    return 0.5 + (places - (low + high) / 2) / (span if span > 0 else 1.0)
+    return 0.5 + (points - (low + high) / 2) / (span if span > 0 else 1.0)

@@ -1,59 +1,47 @@
-"""The page: templates with autoescape, everything inside one file."""
+"""The page: one HTML file made from templates, which escape all texts."""
 
 import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from twofold.app.report.chart import line_chart
-from twofold.app.report.check import check_summary
-from twofold.app.report.search import UNSURE, number_chart
-
-Summary = dict[str, Any]
+from twofold.app.report.summary import SECTIONS, Report
 
 _SHOWN_WIDTH = 84
-"""Small thumbnails are enlarged by a whole number to about this many pixels."""
+"""Approximate width of a thumbnail in pixels; small ones are enlarged to it."""
 
 
-def render(summary: Summary) -> str:
-    """A report as one HTML file that loads nothing.
-
-    Parameters
-    ----------
-    summary : dict
-        As from ``summarize``, or read back from its JSON.
-
-    Returns
-    -------
-    str
-    """
-    check_summary(summary)
-    page = _filled(summary)
-    return page.replace("\r", "&#13;")  # in a file name; HTML takes it for a new line
-
-
-def _filled(summary: Summary) -> str:
-    numbers = (summary.get("search") or {}).get("numbers")
-    style, script = (_part(name) for name in ("report.css", "report.js"))
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            s=summary,
-            style=style,
-            script=script,
-            script_digest=_digest(script),
-            zoom=max(1, round(_SHOWN_WIDTH / summary["sheets"]["side"])),
-            skipped=_by_reason(summary["skipped"]),
-            curve=line_chart(summary["convergence"]["objective"]),
-            number_curve=numbers and number_chart(numbers),
-            unsure=bool(numbers and numbers["confidence"] < UNSURE),
-        )
+def render(report: Report) -> str:
+    """Return a report as the text of one HTML file, which loads nothing."""
+    style, script = (_read_text(name) for name in ("report.css", "report.js"))
+    entries = "entries" if len(report.shape) == 1 else "pixels"
+    template = _environment().get_template("report.html.j2")
+    page = template.render(
+        report=report,
+        sections=_links(report, entries),
+        entries=entries,
+        data=msgspec.to_builtins(report.items),
+        style=style,
+        script=script,
+        script_digest=_digest(script),
+        zoom=max(1, round(_SHOWN_WIDTH / report.sheets.side)),
+        skipped=_by_reason(report.skipped),
     )
+    # HTML would read a carriage return, as in a file name, as a line feed.
+    return page.replace("\r", "&#13;")
+
+
+def _links(report: Report, entries: str) -> dict[str, str]:
+    """Return the text of the link to each section that applies, by section name."""
+    return {
+        name: section.link.format(entries=entries)
+        for name, section in SECTIONS.items()
+        if section.build is None or getattr(report, name) is not None
+    }
 
 
 @cache
@@ -71,18 +59,18 @@ def _environment() -> Environment:
 
 
 @cache
-def _part(name: str) -> str:
+def _read_text(name: str) -> str:
     return files("twofold.app.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(script: str) -> str:
-    """What the page's security policy knows its one script by; no other may run."""
-    found = hashlib.sha256(script.encode()).digest()
-    return "sha256-" + base64.b64encode(found).decode()
+    """Return the hash by which the page's security policy admits its only script."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return "sha256-" + base64.b64encode(digest).decode()
 
 
-def _by_reason(skipped: list[list[str]]) -> list[tuple[str, list[str]]]:
-    """The names of skipped files under each reason, the most frequent one first."""
+def _by_reason(skipped: list[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Group the names of skipped files by reason, the most frequent reason first."""
     ordered = sorted(skipped, key=lambda pair: pair[1])
     grouped = groupby(ordered, key=lambda pair: pair[1])
     reasons = [(reason, [name for name, _ in pairs]) for reason, pairs in grouped]

@@ -1,4 +1,4 @@
-"""Samples as pictures: thumbnails of any kind of sample, and pictures in a page."""
+"""Pictures of samples: thumbnails, and data URIs for the page."""
 
 import base64
 from io import BytesIO
@@ -8,26 +8,26 @@ import numpy as np
 from PIL import Image, features
 
 _LINE = 48
-"""Width and height of the curve that stands for a vector."""
+"""Width and height of the curve of a vector, in pixels."""
 
 
 def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Thumbnails of samples that are no image files.
+    """Make thumbnails of samples that do not come from image files.
 
     Parameters
     ----------
     stack : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
-        Of any unit. Three channels are red, green and blue; of others the mean is
-        shown. Vectors are drawn as curves.
+        Samples in any unit. Three channels are red, green and blue; other numbers of
+        channels are averaged. Vectors are drawn as curves.
     longest : int
-        The longest side.
+        Maximum height and width.
 
     Returns
     -------
     thumbnails : uint8 array of shape (n, t, t, 3)
-        Each in the middle of its square.
+        Thumbnails, each centred in its square.
     sizes : int array of shape (n, 2)
-        Height and width.
+        Height and width of each thumbnail.
     """
     low, high = shown_range(stack)
     first = _thumbnail(stack[0], low, high, longest)
@@ -42,14 +42,14 @@ def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarr
 
 
 def shown_range(stack: np.ndarray) -> tuple[float, float]:
-    """The values shown as black and white: one in a thousand is beyond each."""
+    """Return the values shown as black and white, the 0.1% and 99.9% quantiles."""
     values = stack[:: max(1, len(stack) // 1000)].reshape(-1)
     low, high = np.quantile(values, [0.001, 0.999])
     return float(low), float(high)
 
 
 def picture_of(sample: np.ndarray, low: float, high: float) -> np.ndarray:
-    """One sample as uint8 (h, w, 3), black at ``low`` and white at ``high``."""
+    """Return a sample as uint8 (h, w, 3), black at ``low`` and white at ``high``."""
     if sample.ndim == 1:
         return _curve(sample, low, high)
     if sample.ndim == 3 and sample.shape[2] != 3:
@@ -61,17 +61,17 @@ def picture_of(sample: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def names_image(name: str) -> bool:
-    """Whether a file is named as an image: a browser runs what is named as a page."""
+    """Return whether a file has the suffix of an image format."""
     return PurePosixPath(name).suffix.lower() in Image.registered_extensions()
 
 
 def data_uri(picture: np.ndarray) -> str:
-    """A small picture (h, w, 3), kept exactly, as an address that holds its data."""
+    """Encode a small picture (h, w, 3) as a lossless data URI."""
     return _encoded(picture, "PNG")
 
 
 def compressed_uri(picture: np.ndarray, quality: int | None) -> str:
-    """A large picture likewise, of a quality up to 100, or exact if None."""
+    """Encode a large picture with a quality up to 100, or lossless if None."""
     if not features.check("webp"):
         return _encoded(picture, "JPEG", quality=quality or 95)
     if quality is None:
@@ -80,12 +80,12 @@ def compressed_uri(picture: np.ndarray, quality: int | None) -> str:
 
 
 def reduced(picture: np.ndarray, factor: int) -> np.ndarray:
-    """A picture of which ``factor`` x ``factor`` pixels are one."""
+    """Reduce a picture: ``factor`` x ``factor`` pixels become one."""
     return np.asarray(Image.fromarray(picture).reduce(factor))
 
 
 def shrunk(picture: np.ndarray, longest: int) -> np.ndarray:
-    """A picture of which no side is longer than so many pixels."""
+    """Shrink a picture to a height and width of at most ``longest`` pixels."""
     if max(picture.shape[:2]) <= longest:
         return picture
     image = Image.fromarray(picture)
@@ -105,9 +105,9 @@ def _thumbnail(sample: np.ndarray, low: float, high: float, longest: int) -> np.
 
 
 def _curve(vector: np.ndarray, low: float, high: float) -> np.ndarray:
-    """A vector as the area under its curve, dark on light."""
-    places = np.linspace(0, len(vector) - 1, _LINE)
-    values = np.interp(places, np.arange(len(vector)), vector)
+    """Draw a vector as the area under its curve, dark on light."""
+    positions = np.linspace(0, len(vector) - 1, _LINE)
+    values = np.interp(positions, np.arange(len(vector)), vector)
     span = high - low if high > low else 1.0
     heights = _LINE * np.clip((values - low) / span, 0, 1)
     below = np.arange(_LINE)[::-1, None] < heights

@@ -1,60 +1,94 @@
 """Many thumbnails in a few large pictures, so that a page of thousands stays small."""
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
-from twofold.app.report.pictures import compressed_uri, reduced
+from twofold.app.collection import THUMBNAIL
+from twofold.app.report.clustering import Clustering
+from twofold.app.report.pictures import compressed_uri, reduced, thumbnails_of
+from twofold.app.report.schema import Count, Part, Picture
 
 _SIDE = 2048
-"""The largest side of a sheet, in pixels."""
+"""Maximum height and width of a sheet, in pixels."""
 
 _EXACT = 32
-"""Thumbnails up to this side are kept exactly; compression would blur them."""
+"""Maximum side of thumbnails that are stored exactly; compression would blur them."""
 
 _STEPS = ((1, 80), (1, 60), (1, 40), (1, 20), (2, 40), (2, 20), (4, 20))
-"""How many pixels become one and the quality, until all sheets are small enough."""
+"""Reduction factors and qualities, tried in turn until the sheets fit the budget."""
 
 _BUDGET = 9_000_000
-"""Characters that all sheets may take."""
+"""Maximum number of characters of all sheets."""
 
 _TRIED = 128
-"""Rows of each of many sheets by which their size is foretold."""
+"""Number of rows of each sheet from which the encoded size is estimated."""
+
+_Size = Annotated[int, Meta(ge=1, le=2**53)]
 
 
-def sheets(thumbnails: np.ndarray, sizes: np.ndarray) -> dict[str, Any]:
-    """Thumbnails on sheets, row after row.
+class Sheets(Part, frozen=True):
+    """Sheets of thumbnails.
+
+    Attributes
+    ----------
+    side : int
+        Side of the square around a thumbnail, in pixels.
+    width : int
+        Width of every sheet, in pixels.
+    images : list of str
+        Sheets as data URIs. A sheet may have been reduced, which leaves it fewer
+        pixels than ``width``.
+    places : list of (int, int, int, int, int)
+        Sheet, left, top, width and height of every thumbnail, for sheets of ``width``.
+    """
+
+    side: _Size
+    width: _Size
+    images: list[Picture]
+    places: list[tuple[Count, Count, Count, Count, Count]]
+
+    def __post_init__(self) -> None:
+        if not all(place[0] < len(self.images) for place in self.places):
+            raise ValueError("it names sheets of thumbnails that it does not have")
+
+
+def shown_sheets(clustering: Clustering) -> Sheets:
+    """Return the thumbnails of the shown samples; image files already have theirs."""
+    collection, shown = clustering.collection, clustering.shown
+    if collection.thumbnails is None or collection.thumbnail_sizes is None:
+        return make_sheets(*thumbnails_of(collection.images[shown], THUMBNAIL))
+    return make_sheets(collection.thumbnails[shown], collection.thumbnail_sizes[shown])
+
+
+def make_sheets(thumbnails: np.ndarray, sizes: np.ndarray) -> Sheets:
+    """Arrange thumbnails on sheets, row by row.
 
     Parameters
     ----------
     thumbnails : uint8 array of shape (n, t, t, 3)
-        Each in the middle of its square.
+        Thumbnails, each centred in its square.
     sizes : int array of shape (n, 2)
-        Height and width of each.
-
-    Returns
-    -------
-    dict
-        ``side``: t. ``width``: of every sheet, in pixels. ``images``: the sheets.
-        ``places``: [sheet, left, top, width, height] of every thumbnail, on a sheet
-        of that width; one of noise may have fewer pixels.
+        Height and width of each thumbnail.
     """
     n, side = thumbnails.shape[:2]
     columns = max(1, min(_SIDE // side, int(np.ceil(n**0.5))))
     each = columns * max(1, _SIDE // side)
     pictures = [_sheet(thumbnails[i : i + each], columns) for i in range(0, n, each)]
-    return {
-        "side": side,
-        "width": columns * side,
-        "images": _within_budget(pictures, exact=side <= _EXACT),
-        "places": [
+    return Sheets(
+        side=side,
+        width=columns * side,
+        images=_encode_within_budget(pictures, exact=side <= _EXACT),
+        places=[
             _place(i % each, columns, side, size, i // each)
             for i, size in enumerate(sizes.tolist())
         ],
-    }
+    )
 
 
 def _sheet(thumbnails: np.ndarray, columns: int) -> np.ndarray:
+    """Return one sheet (h, w, 3); places without a thumbnail are black."""
     n, side = thumbnails.shape[:2]
     rows = -(-n // columns)
     grid = np.zeros((rows * columns, side, side, 3), dtype=np.uint8)
@@ -63,23 +97,27 @@ def _sheet(thumbnails: np.ndarray, columns: int) -> np.ndarray:
     return grid.reshape(rows * side, columns * side, 3)
 
 
-def _place(i: int, columns: int, side: int, size: list[int], sheet: int) -> list[int]:
+def _place(
+    i: int, columns: int, side: int, size: list[int], sheet: int
+) -> tuple[int, int, int, int, int]:
+    """Return where thumbnail ``i`` of a sheet is, centred in its square."""
     row, column = divmod(i, columns)
     height, width = size
     left = column * side + (side - width) // 2
     top = row * side + (side - height) // 2
-    return [sheet, left, top, width, height]
+    return sheet, left, top, width, height
 
 
-def _within_budget(pictures: list[np.ndarray], *, exact: bool) -> list[str]:
+def _encode_within_budget(pictures: list[np.ndarray], *, exact: bool) -> list[str]:
+    """Encode the sheets with the best quality that the budget allows."""
     first: list[tuple[int, int | None]] = [(1, None)] if exact else []
-    tried = np.concatenate([picture[:_TRIED] for picture in pictures])
-    share = len(tried) / sum(map(len, pictures))
+    trial = np.concatenate([picture[:_TRIED] for picture in pictures])
+    share = len(trial) / sum(map(len, pictures))
     uris: list[str] = []
     for factor, quality in [*first, *_STEPS]:
-        if share < 1:  # to encode all of them in vain would take long
-            foretold = len(compressed_uri(reduced(tried, factor), quality)) / share
-            if foretold > _BUDGET and (factor, quality) != _STEPS[-1]:
+        if share < 1:  # estimate first: encoding all sheets in vain would take long
+            estimate = len(compressed_uri(reduced(trial, factor), quality)) / share
+            if estimate > _BUDGET and (factor, quality) != _STEPS[-1]:
                 continue
         uris = [compressed_uri(reduced(p, factor), quality) for p in pictures]
         if sum(map(len, uris)) <= _BUDGET:

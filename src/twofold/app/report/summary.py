@@ -1,241 +1,237 @@
-"""A clustering as a dict of plain values, from which the page is made."""
+"""The report as typed data, from which the page is made."""
 
 import math
-import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 import twofold
-from twofold.app.collection import THUMBNAIL, Collection
-from twofold.app.report.check import FORMAT, PLAIN, VERSION
-from twofold.app.report.map import layout
-from twofold.app.report.missing import chosen_pairs, missing_facts
-from twofold.app.report.pictures import (
-    data_uri,
-    names_image,
-    picture_of,
-    shown_range,
-    thumbnails_of,
-)
-from twofold.app.report.projections import projections
-from twofold.app.report.scores import confusion
-from twofold.app.report.search import search_facts
-from twofold.app.report.sheets import sheets
+from twofold.app.collection import Collection
+from twofold.app.report.clustering import Clustering, select_shown
+from twofold.app.report.items import Item, make_items, printable
+from twofold.app.report.schema import Count, Part
+from twofold.app.report.sections.clusters import Cluster, build_clusters
+from twofold.app.report.sections.convergence import Convergence, build_convergence
+from twofold.app.report.sections.duplicates import build_duplicates, select_duplicates
+from twofold.app.report.sections.missing import Missing, build_missing, select_pairs
+from twofold.app.report.sections.outliers import build_outliers, select_outliers
+from twofold.app.report.sections.projections import Projections, build_projections
+from twofold.app.report.sections.scores import Scores, build_scores
+from twofold.app.report.sections.search import Search, build_search
+from twofold.app.report.sheets import Sheets, shown_sheets
 from twofold.app.results import Assignments, typical_orders
-from twofold.core.arrays import to_numpy
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
-from twofold.metrics import score_all
 
-Summary = dict[str, Any]
+Format = Literal["twofold report"]
+Version = Literal[1]
+FORMAT: Format = "twofold report"
+VERSION: Version = 1
 
 MOST_SHOWN = 5000
-"""Thumbnails in a report."""
+"""Maximum number of samples that a report shows."""
 
-_OUTLIERS = 24
-_QUITE = 0.99
-"""Who is as typical as this is no outlier."""
+LARGEST_REPORT = 256 * 2**20
+"""Maximum size of a report file in bytes; the whole file is held in memory."""
 
-_GROUPS = 200
-"""Groups of near-duplicates in a report."""
+_LONGEST_ERROR = 300
+"""Maximum length of an error message, which may quote the file."""
+
+
+class Section(NamedTuple):
+    """A section of the page.
+
+    Attributes
+    ----------
+    link : str
+        Text of the link to the section; ``{entries}`` is "pixels", or "entries" if
+        the samples are vectors.
+    build : callable or None
+        Function from a ``Clustering`` to the data of the section. The function
+        returns None if the section does not apply. A section without data of its own
+        has no function and is always shown.
+    """
+
+    link: str
+    build: Callable[[Clustering], Any] | None
+
+
+# The sections in page order. To add the section NAME:
+# 1. Write sections/NAME.py with a ``Part`` for the data of the section, and a function
+#    that makes the data from a ``Clustering``, or returns None. Name samples by their
+#    positions (see ``Clustering.shown_positions``).
+# 2. Write sections/NAME.html.j2: a <section> whose <h2> has the id NAME. The data are
+#    ``report.NAME``; macros.html.j2 has galleries and charts.
+# 3. Here, add a line to ``SECTIONS`` and the field NAME to ``Report``. The type of the
+#    field ends in ``| None = None``, so that older files can be read.
+SECTIONS = {
+    "clusters": Section("Clusters", build_clusters),
+    "outliers": Section("Outliers", build_outliers),
+    "duplicates": Section("Near-duplicates", build_duplicates),
+    "missing": Section("Missing {entries}", build_missing),
+    "map": Section("Map", None),
+    "search": Section("Settings", build_search),
+    "convergence": Section("Convergence", build_convergence),
+    "projections": Section("Projections", build_projections),
+    "scores": Section("Scores", build_scores),
+}
+
+
+class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that the page shows. ``report.json`` is this class as JSON.
+
+    Samples are named by their position in ``items``.
+
+    Attributes
+    ----------
+    format, version
+        Kind and version of the file.
+    twofold : str
+        Version of twofold that made the report.
+    title : str
+        Name of the collection.
+    images : int
+        Number of samples, shown or not.
+    shape : list of int
+        Shape of a sample.
+    parameters : dict of str to value
+        Parameters of the model that are plain values.
+    skipped : list of (str, str)
+        Files that were not read, with the reason.
+    items : list of Item
+        Samples that are shown.
+    sheets : Sheets
+        Thumbnails of these samples.
+    duplicate_groups, duplicate_images : int
+        Number of groups of near-duplicates, and of samples in them, shown or not.
+    clusters, ..., scores
+        Data of the ``SECTIONS``, or None if a section does not apply.
+    """
+
+    format: Format
+    version: Version
+    twofold: str
+    title: str
+    images: Count
+    shape: list[Count]
+    parameters: dict[str, str | int | float | bool | None]
+    skipped: list[tuple[str, str]]
+    items: list[Item]
+    sheets: Sheets
+    duplicate_groups: Count
+    duplicate_images: Count
+    clusters: list[Cluster]
+    outliers: list[Count]
+    duplicates: list[list[Count]]
+    missing: Missing | None = None
+    search: Search | None = None
+    convergence: Convergence
+    projections: Projections
+    scores: Scores | None
+
+    def __post_init__(self) -> None:
+        named = self.outliers + [i for group in self.duplicates for i in group]
+        if self.missing is not None:
+            named = named + [pair.item for pair in self.missing.pairs]
+        if any(i >= len(self.items) for i in named):
+            raise ValueError("it names images that it does not have")
+        inside = sorted((i, c.number) for c in self.clusters for i in c.items)
+        if inside != [(i, item.cluster) for i, item in enumerate(self.items)]:
+            raise ValueError("its clusters are not those of its images")
+        if len(self.sheets.places) != len(self.items):
+            raise ValueError("its thumbnails are not those of its images")
+
+
+class _Header(msgspec.Struct):
+    """What tells a report from other files; other fields are ignored."""
+
+    format: Any = None
+    version: Any = None
+
+
+def read_report(text: bytes) -> Report:
+    """Read a report from JSON, which may come from anybody.
+
+    Any flaw raises a ValueError with a message of one line.
+    """
+    if len(text) > LARGEST_REPORT:
+        raise ValueError(f"must be of at most {LARGEST_REPORT:,} bytes, got more")
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+        if header.format != FORMAT:
+            raise ValueError(f"it is no {FORMAT}")
+        if header.version != VERSION:
+            raise ValueError(
+                f"it is of version {header.version!r}, and this twofold reads "
+                f"version {VERSION}"
+            )
+        return msgspec.json.decode(text, type=Report)
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:_LONGEST_ERROR]
+        raise ValueError(reason) from error
 
 
 def summarize(
     collection: Collection,
     model: TSNMF,
-    found: Assignments,
+    assignments: Assignments,
     typical: np.ndarray,
     duplicates: list[list[int]],
     folder: Path,
     search: AutoTSNMF | None = None,
-) -> Summary:
-    """All that a report shows.
+) -> Report:
+    """Describe a clustering.
 
     Parameters
     ----------
     collection : Collection
-        Completed, where entries were missing.
+        Samples. Missing entries have been filled in.
     model : TSNMF
-        Fitted to it.
-    found : Assignments
-        Of its samples.
+        Model fitted to the samples.
+    assignments : Assignments
+        Assignments of the samples.
     typical : ndarray of shape (n,)
-        Their ``typicality``.
+        Typicality of every sample.
     duplicates : list of list of int
-        The groups of ``near_duplicates``.
+        Groups of ``near_duplicates``.
     folder : Path
-        Where the report will be: links to the image files start there.
+        Folder of the page, from which links to the image files start.
     search : AutoTSNMF or None, default=None
-        What has found the model.
-
-    Returns
-    -------
-    dict of str to JSON-able values
-        Images are named by their place in ``items``, where only shown ones are.
-        There is a ``missing`` only where something was, and a ``search`` after one.
+        Search that selected the model, if there was one.
     """
-    n = len(found.clusters)
-    unusual = _outliers(typical)
-    orders = typical_orders(found.clusters, typical)
-    pairs = chosen_pairs(collection)
-    shown = _shown(orders, [*unusual, *pairs], duplicates[:_GROUPS], n)
-    place = {int(i): at for at, i in enumerate(shown)}
-    missing = missing_facts(collection, pairs, place)
-    summary: Summary = {
-        "format": FORMAT,
-        "version": VERSION,
-        "twofold": twofold.__version__,
-        "title": printable(collection.title),
-        "images": n,
-        "shape": list(collection.images.shape[1:]),
-        "parameters": _parameters(model),
-        "skipped": [
-            [printable(name), printable(why)] for name, why in collection.skipped
-        ],
-        "items": _items(collection, found, shown, folder),
-        "sheets": _sheets(collection, shown),
-        "clusters": _clusters(collection, model, found, typical, orders, place),
-        "outliers": [place[int(i)] for i in unusual],
-        "duplicates": [
-            [place[i] for i in group if i in place] for group in duplicates[:_GROUPS]
-        ],
-        "duplicate_groups": len(duplicates),
-        "duplicate_images": sum(map(len, duplicates)),
-        "convergence": {
-            "objective": to_numpy(model.objective_history_).tolist(),
-            "max_iter": model.max_iter,
-        },
-        "projections": projections(collection.images, model),
-        "scores": _scores(collection, found),
-    }
-    summary |= {"missing": missing} if missing else {}
-    return summary | ({"search": search_facts(search)} if search else {})
-
-
-def _outliers(typical: np.ndarray) -> np.ndarray:
-    """The least typical samples, at most one in ten, if they are not quite typical."""
-    count = min(_OUTLIERS, len(typical) // 10)
-    least = np.argsort(typical, kind="stable")[:count]
-    return least[typical[least] < _QUITE]
-
-
-def printable(text: str) -> str:
-    """A path as text that any file can hold: bytes that are no UTF-8 are escaped."""
-    return os.fsencode(text).decode("utf-8", "backslashreplace")
-
-
-def _shown(
-    orders: list[np.ndarray],
-    singled_out: list[int],
-    duplicates: list[list[int]],
-    n: int,
-) -> np.ndarray:
-    """The samples that are shown: all, or an even choice from each cluster's order."""
-    if n <= MOST_SHOWN:
-        return np.arange(n)
-    listed = {int(i) for i in singled_out}
-    for group in duplicates:
-        listed |= set(group[: MOST_SHOWN // (4 * _GROUPS)])
-    share = (MOST_SHOWN - len(listed)) / n
-    for order in orders:
-        count = max(1, int(share * len(order)))
-        places = np.linspace(0, len(order) - 1, count).astype(int)
-        listed |= set(order[places].tolist())
-    return np.array(sorted(listed))
-
-
-def _items(
-    collection: Collection, found: Assignments, shown: np.ndarray, folder: Path
-) -> list[dict[str, Any]]:
-    places = layout(found.coefficients[shown])
-    return [
-        {
-            "name": printable(collection.names[i]),
-            "link": _link(collection.paths[i], folder) if collection.paths else None,
-            "cluster": int(found.clusters[i]),
-            "confidence": round(float(found.confidence[i]), 4),
-            "error": round(float(found.reconstruction_error[i]), 4),
-            "class": _class_name(collection, i),
-            "x": round(float(x), 4),
-            "y": round(float(y), 4),
-        }
-        for i, (x, y) in zip(shown, places, strict=True)
-    ]
-
-
-def _link(path: Path, folder: Path) -> str | None:
-    """The file as seen from the page, every odd character in its name escaped.
-
-    None for one on another machine, which a page had better not call, and for one
-    that is not named as an image.
-    """
-    if not names_image(path.name):
-        return None
-    target = path.absolute()
-    try:
-        relative = os.path.relpath(target, folder.absolute())
-    except ValueError:  # another drive
-        address = target.as_uri()
-        return address if address.startswith("file:///") else None
-    return "./" + quote(os.fsencode(Path(relative).as_posix()))
-
-
-def _class_name(collection: Collection, i: int) -> str | None:
-    if collection.target is None:
-        return None
-    return printable(str(collection.target_names[int(collection.target[i])]))
-
-
-def _sheets(collection: Collection, shown: np.ndarray) -> dict[str, Any]:
-    if collection.thumbnails is None or collection.thumbnail_sizes is None:
-        return sheets(*thumbnails_of(collection.images[shown], THUMBNAIL))
-    return sheets(collection.thumbnails[shown], collection.thumbnail_sizes[shown])
-
-
-def _clusters(
-    collection: Collection,
-    model: TSNMF,
-    found: Assignments,
-    typical: np.ndarray,
-    orders: list[np.ndarray],
-    place: dict[int, int],
-) -> list[dict[str, Any]]:
-    means = np.stack([found.coefficients[order].mean(axis=0) for order in orders])
-    centroids = to_numpy(model.inverse_transform(means))
-    low, high = shown_range(collection.images)
-    return [
-        {
-            "number": number,
-            "size": len(order),
-            "tightness": round(float(typical[order].mean()), 4),
-            "centroid": data_uri(picture_of(centroid, low, high)),
-            "items": [place[i] for i in order.tolist() if i in place],
-        }
-        for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))
-    ]
+    orders = typical_orders(assignments.clusters, typical)
+    required = select_duplicates(duplicates, MOST_SHOWN // 4)
+    required |= {*select_outliers(typical), *select_pairs(collection)}
+    shown = select_shown(orders, required, MOST_SHOWN)
+    clustering = Clustering(
+        collection, model, assignments, typical, orders, duplicates, shown, search
+    )
+    return Report(
+        format=FORMAT,
+        version=VERSION,
+        twofold=twofold.__version__,
+        title=printable(collection.title),
+        images=len(assignments.clusters),
+        shape=list(collection.images.shape[1:]),
+        parameters=_parameters(model),
+        skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
+        items=make_items(clustering, folder),
+        sheets=shown_sheets(clustering),
+        duplicate_groups=len(duplicates),
+        duplicate_images=sum(map(len, duplicates)),
+        **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},
+    )
 
 
 def _parameters(model: TSNMF) -> dict[str, Any]:
-    """Those that are plain values; JSON knows NaN and infinity as text alone."""
-    plain = {k: v for k, v in model.get_params().items() if isinstance(v, PLAIN)}
-    odd = {k for k, v in plain.items() if isinstance(v, float) and not math.isfinite(v)}
-    return plain | {k: str(plain[k]) for k in odd}
-
-
-def _scores(collection: Collection, found: Assignments) -> dict[str, Any] | None:
-    if collection.target is None:
-        return None
-    return {
-        "values": {
-            name: round(float(value), 4)
-            for name, value in score_all(collection.target, found.clusters).items()
-        },
-        "confusion": confusion(
-            collection.target,
-            found.clusters,
-            [printable(str(name)) for name in collection.target_names],
-        ),
-    }
+    """Return the parameters that are plain values; JSON has no NaN and infinity."""
+    plain: dict[str, Any] = {}
+    for name, value in model.get_params().items():
+        if value is None or isinstance(value, bool | int | str):
+            plain[name] = value
+        elif isinstance(value, float):  # NumPy's too
+            plain[name] = float(value) if math.isfinite(value) else str(value)
+    return plain

@@ -1,0 +1,50 @@
+"""The clusters: size, tightness, centroid, and samples in their typical order."""
+
+import numpy as np
+
+from twofold.app.report.clustering import Clustering
+from twofold.app.report.pictures import data_uri, picture_of, shown_range
+from twofold.app.report.schema import Count, Fraction, Part, Picture
+from twofold.core.arrays import to_numpy
+
+
+class Cluster(Part, frozen=True):
+    """One cluster.
+
+    Attributes
+    ----------
+    number : int
+        Number of the cluster.
+    size : int
+        Number of samples, shown or not.
+    tightness : float
+        Mean typicality of the samples.
+    centroid : str
+        Picture of the reconstruction of the mean coefficients.
+    items : list of int
+        Positions of the shown samples, the most typical sample first.
+    """
+
+    number: Count
+    size: Count
+    tightness: Fraction
+    centroid: Picture
+    items: list[Count]
+
+
+def build_clusters(clustering: Clustering) -> list[Cluster]:
+    """Return the clusters by their numbers."""
+    coefficients, orders = clustering.assignments.coefficients, clustering.orders
+    means = np.stack([coefficients[order].mean(axis=0) for order in orders])
+    centroids = to_numpy(clustering.model.inverse_transform(means))
+    low, high = shown_range(clustering.collection.images)
+    return [
+        Cluster(
+            number=number,
+            size=len(order),
+            tightness=round(float(clustering.typical[order].mean()), 4),
+            centroid=data_uri(picture_of(centroid, low, high)),
+            items=clustering.shown_positions(order.tolist()),
+        )
+        for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))
+    ]

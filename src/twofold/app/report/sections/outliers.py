@@ -1,0 +1,23 @@
+"""The outliers: the samples that are least like the mean of their cluster."""
+
+import numpy as np
+
+from twofold.app.report.clustering import Clustering
+
+_MOST_OUTLIERS = 24
+"""Maximum number of outliers."""
+
+_TYPICAL = 0.99
+"""Typicality from which on a sample is not an outlier."""
+
+
+def build_outliers(clustering: Clustering) -> list[int]:
+    """Return the positions of the outliers, the least typical sample first."""
+    return clustering.shown_positions(select_outliers(clustering.typical))
+
+
+def select_outliers(typical: np.ndarray) -> list[int]:
+    """Return the least typical samples: at most one in ten, and none above a limit."""
+    count = min(_MOST_OUTLIERS, len(typical) // 10)
+    least = np.argsort(typical, kind="stable")[:count]
+    return least[typical[least] < _TYPICAL].tolist()

@@ -1,0 +1,167 @@
+"""The candidates that were tried before the settings of the model were chosen."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+from twofold.app.report.chart import line_chart
+from twofold.app.report.clustering import Clustering
+from twofold.app.report.schema import Count, Fraction, Number, Part
+from twofold.estimators.auto import AutoTSNMF
+
+UNSURE = 0.5
+"""Confidence below which the number of clusters is reported as unclear."""
+
+_MAX_PREVIEWS = 10
+"""Maximum number of candidates in the table."""
+
+
+class Trial(Part, frozen=True):
+    """Settings that were tried.
+
+    Attributes
+    ----------
+    graph : str
+        Kind of graph.
+    n_directions : int or None
+        Number of directions, or None for the default.
+    energy_weight : float
+        Weight of the energy term.
+    score : float or None
+        Score of the clusters, or None if it is not known.
+    """
+
+    graph: str
+    n_directions: Count | None
+    energy_weight: Number
+    score: Number | None
+
+
+class ClusterNumbers(Part, frozen=True):
+    """Scores by number of clusters; see ``Curve`` of the search.
+
+    Attributes
+    ----------
+    numbers : list of int
+        Numbers of clusters, in rising order.
+    scores : list of float
+        Score of each number.
+    chosen : int
+        Chosen number.
+    confidence : float
+        Share of the resamples that choose the same number.
+    likely : (int, int)
+        Smallest and largest likely number.
+    """
+
+    numbers: list[Count]
+    scores: list[Number]
+    chosen: Count
+    confidence: Fraction
+    likely: tuple[Count, Count]
+
+    def __post_init__(self) -> None:
+        rising = all(one < other for one, other in pairwise(self.numbers))
+        if not self.numbers or not rising or len(self.numbers) != len(self.scores):
+            raise ValueError("its numbers of clusters do not rise, each with a score")
+        if self.likely[0] > self.likely[1]:
+            raise ValueError("its likely numbers of clusters are no range")
+        if not {self.chosen, *self.likely} <= set(self.numbers):
+            raise ValueError(
+                "its choice of a number of clusters is none of those tried"
+            )
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the number of clusters is unclear."""
+        return self.confidence < UNSURE
+
+    def chart(self) -> dict[str, Any]:
+        """Return the scores over the numbers of clusters as a ``line_chart``.
+
+        The entry ``chosen`` is the point of the chosen number. The entry ``likely``
+        has the x coordinates at which the range of likely numbers begins and ends.
+        """
+        chart = line_chart(self.scores, self.numbers)
+        points = dict(zip(self.numbers, chart["points"], strict=True))
+        low, high = self.likely
+        return chart | {
+            "chosen": points[self.chosen],
+            "likely": (points[low][0], points[high][0]),
+        }
+
+
+class Search(Part, frozen=True):
+    """Search for the settings.
+
+    Attributes
+    ----------
+    tried : int
+        Number of candidates that have the chosen number of clusters.
+    previews : list of Trial
+        Best of these candidates by their preview.
+    fits : list of Trial
+        All candidates that were fitted, the best first.
+    out_of_time : bool
+        Whether the time limit ended the search.
+    numbers : ClusterNumbers or None
+        Scores by number of clusters, or None if a single number was given.
+    """
+
+    tried: Count
+    previews: list[Trial]
+    fits: list[Trial]
+    out_of_time: bool
+    numbers: ClusterNumbers | None
+
+
+def build_search(clustering: Clustering) -> Search | None:
+    """Return a description of the search, or None if there was none."""
+    return None if clustering.search is None else describe_search(clustering.search)
+
+
+def describe_search(search: AutoTSNMF) -> Search:
+    """Return a description of a fitted search."""
+    rows = _rows(search)
+    previews, fits = (_best_trials(rows, stage) for stage in ("preview", "fit"))
+    curve = search.cluster_numbers_
+    return Search(
+        tried=len(previews),
+        previews=previews[:_MAX_PREVIEWS],
+        fits=fits,
+        out_of_time=search.out_of_time_,
+        numbers=None
+        if curve is None
+        else ClusterNumbers(
+            numbers=curve.numbers,
+            scores=list(map(float, curve.scores)),
+            chosen=curve.chosen,
+            confidence=float(curve.confidence),
+            likely=curve.likely,
+        ),
+    )
+
+
+def _rows(search: AutoTSNMF) -> list[dict[str, Any]]:
+    """Return the rows of the search table that have the chosen number of clusters."""
+    columns = search.search_results_
+    rows = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return [row for row in rows if row["n_clusters"] == search.n_clusters_]
+
+
+def _best_trials(rows: list[dict[str, Any]], stage: str) -> list[Trial]:
+    """Return the trials of a stage, the best score first."""
+    trials = [
+        Trial(
+            graph=row["graph"],
+            n_directions=row["n_directions"],
+            energy_weight=float(row["energy_weight"]),
+            score=round(row["score"], 4) if math.isfinite(row["score"]) else None,
+        )
+        for row in rows
+        if row["stage"] == stage
+    ]
+    return sorted(trials, key=lambda trial: -(trial.score or 0))
