@@ -203,7 +203,7 @@ def test_a_terminal_sees_bars(place, tmp_path):
     assert run.communicate()[0].splitlines()[-1].startswith("Report: ")
     assert run.returncode == 0
     for text in (
-        *(b"Reading", b"63 of 63 files", b"Searching", b"2 looks at settings"),
+        *(b"Reading", b"63 of 63 files", b"Searching", b"2 candidates"),
         *(b"iteration 2, objective", b"s left"),
     ):
         assert text in shown

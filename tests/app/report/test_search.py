@@ -109,7 +109,7 @@ def test_one_number_of_clusters_has_no_curve(images, searched):
     assert alone["tried"] == len(alone["previews"]) == 1
     searched["search"] = alone
     section = section_of(searched)
-    assert "so 1 setting was looked at, until the time was up, and" in words(section)
+    assert "so 1 candidate was previewed, until the time was up, and" in words(section)
     assert "<svg" not in section
     assert "How many clusters" not in section
     assert "how sure that is" not in page_of(searched)
@@ -120,8 +120,8 @@ def test_one_number_of_clusters_has_no_curve(images, searched):
 
 def test_the_table(searched):
     section, told = section_of(searched), searched["search"]
-    assert f"{told['tried']} settings were looked at" in section
-    assert "0 is what chance shows" in section
+    assert f"{told['tried']} candidates were previewed" in section
+    assert "0 is chance" in section
     header, *rows = cells(section)
     assert header == ["", "graph", "directions", "energy weight", "score"]
     assert [row[0] for row in rows] == [*(f"Preview {i}" for i in range(1, 11)), "Fit"]

@@ -154,7 +154,7 @@ def _text(event: Event, left: float | None) -> str:
         about = f"{event.done:,} of {event.total:,} files"
         return about if left is None else f"{about}, {left:.0f} s left"
     if event.stage == "searching":
-        about = f"{_counted(event.done, 'look')} at settings"
+        about = _counted(event.done, "candidate")
         return f"{about}, at most {left:.0f} s left" if left else about
     if left is None:
         return "choosing a start"
