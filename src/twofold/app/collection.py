@@ -141,8 +141,8 @@ def read_collection(
 def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
     """Return a mask (n, f) of the entries that are missing."""
     rows = read_numbers(images, "images").reshape(len(images), -1)
-    found = marked(rows, missing_values)
-    return np.zeros(rows.shape, dtype=bool) if found is None else found
+    mask = marked(rows, missing_values)
+    return np.zeros(rows.shape, dtype=bool) if mask is None else mask
 
 
 def check_entries(collection: Collection, missing_values: float | None) -> None:
@@ -221,7 +221,7 @@ def _from_images(
     """Read image files."""
     if labels not in (None, FOLDERS):
         raise ValueError(f"labels of image files can be {FOLDERS!r}, got {labels!r}")
-    found = io.read_images(
+    data = io.read_images(
         source,
         reading.size,
         color=reading.color,
@@ -231,28 +231,28 @@ def _from_images(
         thumbnails=THUMBNAIL if thumbnails else None,
         progress=progress or False,
     )
-    if labels and len(found.target_names) == 1:
+    if labels and len(data.target_names) == 1:
         raise ValueError(
             f"labels={labels!r} needs images in more than one folder, and all are in "
-            f"{found.target_names[0]!r}"
+            f"{data.target_names[0]!r}"
         )
-    height, width, *channels = found.images.shape[1:]
+    height, width, *channels = data.images.shape[1:]
     return Collection(
         title=name_of(source),
-        images=found.images,
-        names=[str(path) for path in found.paths],
-        paths=found.paths,
-        skipped=[(str(path), reason) for path, reason in found.skipped],
+        images=data.images,
+        names=[str(path) for path in data.paths],
+        paths=data.paths,
+        skipped=[(str(path), reason) for path, reason in data.skipped],
         reading=Reading(
             size=(height, width),
             color=bool(channels),
             fit=reading.fit,
             missing=reading.missing,
         ),
-        target=found.get("target"),
-        target_names=found.get("target_names", []),
-        thumbnails=found.get("thumbnails"),
-        thumbnail_sizes=found.get("thumbnail_sizes"),
+        target=data.get("target"),
+        target_names=data.get("target_names", []),
+        thumbnails=data.get("thumbnails"),
+        thumbnail_sizes=data.get("thumbnail_sizes"),
     )
 
 

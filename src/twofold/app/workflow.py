@@ -86,8 +86,8 @@ def cluster(
     collection : Collection
         Samples.
     model : TSNMF or AutoTSNMF
-        Model to fit. The results of a search are those of its best model, and a table
-        of the search.
+        Model to fit. For a search, the results describe its best model, and include a
+        table of the search.
     folder : str or Path
         Folder of results, which appears when all of its files are written.
     sort : {"copy", "link"} or None, default=None

@@ -131,15 +131,16 @@ def read_images(
         decode = partial(_decode, paths, plan, options, stacks)
         with closing(_map_ordered(decode, len(paths), workers, report)) as reasons:
             kept = _collect_readable(reasons, paths, skipped, on_error)
-    found = Bunch(
+    result = Bunch(
         **{name: _compact(stack, kept) for name, stack in stacks.items()},
         paths=[paths[i] for i in kept],
         skipped=skipped,
     )
     if labels:
-        names, found.target = np.unique([classes[i] for i in kept], return_inverse=True)
-        found.target_names = names.tolist()
-    return found
+        used = [classes[i] for i in kept]
+        names, result.target = np.unique(used, return_inverse=True)
+        result.target_names = names.tolist()
+    return result
 
 
 def _affordable(longest: int, count: int) -> int:

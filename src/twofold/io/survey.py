@@ -105,7 +105,7 @@ def _preview_sample(
     sample = [ordered[int(position)] for position in positions]
     with ThreadPoolExecutor(workers) as pool:
         preview = partial(_preview, max_pixels=max_pixels, pixels=pixels)
-        return [found for found in pool.map(preview, sample) if found is not None]
+        return [made for made in pool.map(preview, sample) if made is not None]
 
 
 def _preview(path: Path, max_pixels: int, pixels: bool) -> _Preview | None:

@@ -173,9 +173,8 @@ def _check_output(source: "Source", out: Path, force: bool) -> None:
         check_apart([Path(source)], out)
     elif kind_of(source) == "images":
         folder = folder_of(source)
-        if not Path.cwd().is_relative_to(
-            folder.resolve()
-        ):  # results go to the working folder
+        # The working folder, where results go by default, may be in that folder.
+        if not Path.cwd().is_relative_to(folder.resolve()):
             check_apart([folder], out)
     check_folder(out, force=force)
 

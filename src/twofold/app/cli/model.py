@@ -101,8 +101,8 @@ def _read_numbers(text: str) -> int | range | None:
     """Read '12' as 12, '8-16' as a range with both ends, and 'auto' as None."""
     if text == "auto":
         return None
-    found = _NUMBERS.fullmatch(text)
-    low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = _NUMBERS.fullmatch(text)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= low <= high:
         raise typer.BadParameter(
             "expected a number from 1, such as 12, a range, such as 8-16, or auto, "

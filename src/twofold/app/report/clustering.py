@@ -50,7 +50,7 @@ class Clustering:
         return {int(i): position for position, i in enumerate(self.shown)}
 
     def shown_positions(self, samples: list[int]) -> list[int]:
-        """Return the positions of those ``samples`` that are shown."""
+        """Return the positions of ``samples``, without samples that are not shown."""
         return [self.positions[i] for i in samples if i in self.positions]
 
 

@@ -1,4 +1,4 @@
-"""The samples that a report shows: name, link, cluster, class and place on the map."""
+"""The samples that a report shows: name, link, cluster, class and map coordinates."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ class Item(Part, frozen=True):
     class_ : str or None
         Name of the known class; ``class`` in JSON.
     x, y : float
-        Place on the map, between 0 and 1.
+        Coordinates on the map, between 0 and 1.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Item(Part, frozen=True):
 
 
 def make_items(clustering: Clustering, folder: Path) -> list[Item]:
-    """Return the shown samples; links start from ``folder``, where the page will be."""
+    """Return the shown samples, with links relative to ``folder``, that of the page."""
     collection, assigned = clustering.collection, clustering.assignments
-    places = layout(assigned.coefficients[clustering.shown])
+    points = layout(assigned.coefficients[clustering.shown])
     return [
         Item(
             name=printable(collection.names[i]),
@@ -64,7 +64,7 @@ def make_items(clustering: Clustering, folder: Path) -> list[Item]:
             x=round(float(x), 4),
             y=round(float(y), 4),
         )
-        for i, (x, y) in zip(clustering.shown, places, strict=True)
+        for i, (x, y) in zip(clustering.shown, points, strict=True)
     ]
 
 

@@ -30,13 +30,13 @@
     return copy;
   };
 
-  // Galleries: all or the first images, and one stop of the tab key for each.
+  // Galleries: show the first or all images; each gallery has one tab stop.
 
   const shownTiles = (gallery) => all(".tile", gallery).filter((tile) => tile.offsetParent !== null);
   const stopAt = (gallery, chosen) => {
     for (const tile of all(".tile", gallery)) tile.tabIndex = tile === chosen ? 0 : -1;
   };
-  const folds = all(".fold");  // clusters of images, and near-duplicates of groups
+  const folds = all(".fold");  // lists that can be expanded
   const label = (fold) => {
     const more = fold.querySelector(".more");
     const entries = all(fold.dataset.entries, fold);
@@ -73,7 +73,7 @@
   settle();
   matchMedia("(max-width: 40rem)").addEventListener("change", settle);
 
-  // Find, sort and order.
+  // Find images, sort clusters, order images.
 
   const folded = (text) => text.normalize().toLowerCase();
   const haystack = items.map((item) => folded(`${item.name} ${item.class ?? ""}`));
@@ -122,7 +122,7 @@
     settle();
   });
 
-  // Light or dark.
+  // Light and dark theme.
 
   const dark = () => (document.documentElement.dataset.theme
     ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -133,9 +133,9 @@
   });
   nameTheme();
 
-  // An image enlarged, with its neighbours in the list that it was opened from.
+  // The viewer shows an enlarged image, and steps through the list it was opened from.
 
-  const ENLARGED = 256;  // pixels to which the longer side of a small image grows
+  const ENLARGED = 256;  // minimum longer side of a shown image, in pixels
   const viewer = byId("viewer");
   let list = [];
   let at = 0;
@@ -162,7 +162,7 @@
     );
     for (const [name, end] of [["previous", 0], ["next", list.length - 1]]) {
       const button = byId(name);
-      if (at === end && document.activeElement === button) viewer.focus();  // keys come here
+      if (at === end && document.activeElement === button) viewer.focus();  // a disabled button would lose the keys
       button.disabled = at === end;
     }
     showOriginal(item);
@@ -175,7 +175,7 @@
     image.removeAttribute("src");
     if (item.link === null) return;
     link.href = item.link;
-    image.onload = () => {  // where the file is gone, the thumbnail stays
+    image.onload = () => {  // if the file is gone, the thumbnail stays
       const { naturalWidth: width, naturalHeight: height } = image;
       const side = Math.max(width, height);
       image.style.width = `min(100%, ${width * Math.max(1, ENLARGED / side)}px, ${60 * width / height}vh)`;
@@ -256,7 +256,7 @@
   plane.addEventListener("keydown", (event) => {
     if (event.target !== plane) return;
     if (event.key === "Enter") {
-      event.preventDefault();  // or it would press a button of the viewer
+      event.preventDefault();  // Enter would also press a button of the viewer
       openFromMap(chosen);
     }
     if (event.key === "Escape") choose(-1);

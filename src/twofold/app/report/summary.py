@@ -51,8 +51,8 @@ class Section(NamedTuple):
         the samples are vectors.
     build : callable or None
         Function from a ``Clustering`` to the data of the section. The function
-        returns None if the section does not apply. A section without data of its own
-        has no function and is always shown.
+        returns None if the section does not apply. A section that uses only the
+        data of other sections has no function and is always shown.
     """
 
     link: str
@@ -146,14 +146,14 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Header(msgspec.Struct):
-    """What tells a report from other files; other fields are ignored."""
+    """Fields by which a report is recognised; other fields are ignored."""
 
     format: Any = None
     version: Any = None
 
 
 def read_report(text: bytes) -> Report:
-    """Read a report from JSON, which may come from anybody.
+    """Read a report from JSON of an untrusted source.
 
     Any flaw raises a ValueError with a message of one line.
     """
@@ -227,11 +227,14 @@ def summarize(
 
 
 def _parameters(model: TSNMF) -> dict[str, Any]:
-    """Return the parameters that are plain values; JSON has no NaN and infinity."""
-    plain: dict[str, Any] = {}
-    for name, value in model.get_params().items():
-        if value is None or isinstance(value, bool | int | str):
-            plain[name] = value
-        elif isinstance(value, float):  # NumPy's too
-            plain[name] = float(value) if math.isfinite(value) else str(value)
-    return plain
+    """Return the parameters that are plain values."""
+    plain = bool | int | float | str | None
+    named = model.get_params().items()
+    return {name: _plain(value) for name, value in named if isinstance(value, plain)}
+
+
+def _plain(value: Any) -> Any:
+    """Convert NumPy's subclasses of float and str, and NaN and infinity to text."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    return str(value) if isinstance(value, float | str) else value
