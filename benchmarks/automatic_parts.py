@@ -33,7 +33,7 @@ STARTS = 5
 READ_AT: dict[str, dict[str, Any]] = {
     "subspace_knn": {"graph": "subspace_knn"},
     "heat": {"graph": "heat"},
-    "shared, `tol` 0.001": {"graph": "subspace_knn", "tol": 1e-3},
+    "subspace_knn, `tol` 0.001": {"graph": "subspace_knn", "tol": 1e-3},
     "heat, `tol` 0.001": {"graph": "heat", "tol": 1e-3},
 }
 """Fits off which labels are read in all ways."""
@@ -185,7 +185,7 @@ def graphs(name: str, seed: int) -> Found:
         )
         for weight in (0.1, 3.0):
             shared = first_graph(case, "subspace_knn", 10, r, weight)
-            here[f"shared, energy weight {weight:g}"] = graph_scores(case, shared)
+            here[f"subspace_knn, energy weight {weight:g}"] = graph_scores(case, shared)
         found |= {f"{label}; r = {r}": scores for label, scores in here.items()}
     return found
 
@@ -196,7 +196,7 @@ def graphs_of(case: Case, r: int, energy: float) -> dict[str, csr_array | None]:
     own = first_graph(case, "subspace", 10, r, energy)
     views, _ = views_of(case, "subspace", 10, r, energy)
     dense = {
-        f"self, ridge {ridge:g}": csr_array(
+        f"subspace, ridge {ridge:g}": csr_array(
             sum(subspace_graph(view.features[0], ridge) for view in views)
         )
         for ridge in (0.01, 1.0)
@@ -204,7 +204,7 @@ def graphs_of(case: Case, r: int, energy: float) -> dict[str, csr_array | None]:
     return {
         "heat, 3 neighbours": first_graph(case, "heat", 3, r, energy),
         "heat, 5 neighbours": near,
-        "self, ridge 0.1": own,
+        "subspace, ridge 0.1": own,
         **dense,
         "subspace_knn": first_graph(case, "subspace_knn", 10, r, energy),
         **{

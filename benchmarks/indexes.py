@@ -19,7 +19,7 @@ COUNT, COMPARED, SIZES = 30, 500, (10_000, 70_000)
 
 
 def faiss_hnsw(points: np.ndarray) -> np.ndarray:
-    """As ``core/approximate.py`` has it."""
+    """As ``core/neighbors/approximate.py`` has it."""
     index = importlib.import_module("faiss").IndexHNSWFlat(points.shape[1], 16)
     index.hnsw.efConstruction = 40
     index.add(points)

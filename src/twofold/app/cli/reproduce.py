@@ -81,7 +81,7 @@ Methods = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Methods, likewise. Default: the paper's ten and, where pixels are "
-        "missing, three that are told which.",
+        "missing, three that handle missing entries.",
     ),
 ]
 Clusters = Annotated[
@@ -328,7 +328,7 @@ def _span(seconds: float) -> str:
 def _print_averages(found: "list[paper.Table]") -> None:
     """The averages of each table's last method, TS-NMF by default, and the paper's.
 
-    Where it was told what is missing, those of the same method without that come first.
+    The rows of a missing-aware method come after those of the same method without.
     """
     from twofold import paper
 
