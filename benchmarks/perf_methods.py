@@ -20,6 +20,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 
 from twofold import TSNMF
+from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_sides
 from twofold.estimators.parameters import term_weights
 from twofold.estimators.problem import read_problem
@@ -44,7 +45,7 @@ def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit may be told to stop early
             model.fit(images)
-        return Fitted(model.labels_, model.n_iter_)
+        return Fitted(to_numpy(model.labels_), model.n_iter_)
 
     return work
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import (
@@ -13,8 +13,58 @@ from array_api_compat import (
 )
 from scipy.sparse import csr_array
 
-Array: TypeAlias = Any
-"""An array of any namespace of the array API standard."""
+
+class Array(Protocol):
+    """An array of the array API standard, such as NumPy's and PyTorch's.
+
+    The members are those that the package uses; ``len`` is not in the standard, but
+    both have it. Results of operations are not typed.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """Transpose of a matrix."""
+
+    @property
+    def reshape(self) -> Any:
+        """Method that returns the entries in another shape; NumPy's has overloads."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+    def __matmul__(self, other: Any, /) -> Any: ...
+    def __or__(self, other: Any, /) -> Any: ...
+    def __le__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
+    def __eq__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __invert__(self) -> Any: ...
+
+
+AnyArray = TypeVar("AnyArray", np.ndarray, Array)
+"""The kind of array that a function takes and returns: NumPy's, or any."""
+
+Tensor: TypeAlias = Any
+"""A tensor whose PyTorch methods are called. PyTorch is optional, and has no types."""
 
 
 def to_numpy(array: Array) -> np.ndarray:
@@ -24,7 +74,7 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
 
 
-def like(values: Any, template: Array) -> Array:
+def like(values: Any, template: AnyArray) -> AnyArray:
     """Convert ``values`` to the namespace, dtype and device of ``template``."""
     xp = array_namespace(template)
     if is_array_api_obj(values) and array_namespace(values) is not xp:
@@ -36,10 +86,11 @@ def moved(array: Array, template: Array) -> Array:
     """Move an array to the namespace and device of ``template``; keep its dtype."""
     if is_numpy_array(template):
         return to_numpy(array)
-    return array.to(template.device)
+    tensor: Tensor = array
+    return tensor.to(device(template))
 
 
-def take(array: Array, indices: Any) -> Array:
+def take(array: AnyArray, indices: Any) -> AnyArray:
     """Return a copy of the given rows of an array."""
     xp = array_namespace(array)
     return xp.take(array, xp.asarray(indices, device=device(array)), axis=0)
@@ -62,7 +113,7 @@ def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
     return None if tree is None else function(tree)
 
 
-def take_batch(tree: Any, entries: Array) -> Any:
+def take_batch(tree: Any, entries: np.ndarray) -> Any:
     """Take entries of the batch axis of all arrays in a tree, see ``map_arrays``.
 
     A list has an item for each entry of the batch.
@@ -82,32 +133,35 @@ def slices(n: int, step: int) -> list[slice]:
     return [slice(begin, begin + step) for begin in range(0, n, step)]
 
 
-def squared_norms(points: Array) -> Array:
+def squared_norms(points: AnyArray) -> AnyArray:
     """Compute the squared norms of the rows of (..., n, d): (..., n)."""
     if is_numpy_array(points):
         return np.vecdot(points, points)
     return (points * points).sum(-1)
 
 
-def gather(array: Array, indices: Array) -> Array:
+def gather(array: AnyArray, indices: Any) -> AnyArray:
     """Take ``array[..., indices]`` along the last axis."""
     if is_numpy_array(array):
         return np.take_along_axis(array, indices, axis=-1)
-    return array.gather(-1, indices)
+    tensor: Tensor = array
+    return tensor.gather(-1, indices)
 
 
-def kth_smallest(array: Array, k: int) -> Array:
+def kth_smallest(array: AnyArray, k: int) -> AnyArray:
     """Return the k-th smallest value of each row (..., n), counted from 1: (...)."""
     if is_numpy_array(array):
         return np.partition(array, k - 1, axis=-1)[..., k - 1]
-    return array.topk(k, dim=-1, largest=False).values[..., -1]
+    tensor: Tensor = array
+    return tensor.topk(k, dim=-1, largest=False).values[..., -1]
 
 
-def smallest_indices(array: Array, k: int) -> Array:
+def smallest_indices(array: AnyArray, k: int) -> AnyArray:
     """Return the indices of the k smallest values of each row, unsorted: (..., k)."""
     if is_numpy_array(array):
         return np.argpartition(array, k - 1, axis=-1)[..., :k]
-    return array.topk(k, dim=-1, largest=False).indices
+    tensor: Tensor = array
+    return tensor.topk(k, dim=-1, largest=False).indices
 
 
 def inverses(matrices: Array) -> tuple[Array, Array]:
@@ -203,7 +257,7 @@ def sparse_rows(columns: Array, entries: Array) -> csr_array:
     return csr_array((*flat, np.arange(0, n * q + 1, q)), shape=(n, n))
 
 
-def positive_or_one(array: Array) -> Array:
+def positive_or_one(array: AnyArray) -> AnyArray:
     """Replace zeros by 1, for a division."""
     xp = array_namespace(array)
     return xp.where(array > 0, array, xp.ones_like(array))

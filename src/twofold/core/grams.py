@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from twofold.core.arrays import Array, slices
+from twofold.core.arrays import AnyArray, Array, Tensor, slices
 
 _BLOCK_ENTRIES = 2**22
 """Maximum number of entries that are multiplied at once for a Gram matrix."""
@@ -48,7 +48,7 @@ class Side:
         return projection if self.basis is None else self.basis @ projection
 
 
-def both_ways(samples: Array) -> tuple[Array, Array]:
+def both_ways(samples: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return the samples of the left side, which are transposed, and of the right side.
 
     The step that gives P, Eq. (sol_P_pre), on the right side gives Q, Eq. (sol_Q_pre),
@@ -57,7 +57,7 @@ def both_ways(samples: Array) -> tuple[Array, Array]:
     return array_namespace(samples).matrix_transpose(samples), samples
 
 
-def sample_rows(samples: Array) -> Array:
+def sample_rows(samples: AnyArray) -> AnyArray:
     """Stack the channels of every sample: (..., c h, w)."""
     *outer, channels, height, width = samples.shape
     return samples.reshape(*outer, channels * height, width)
@@ -86,7 +86,8 @@ def one_side(samples: Array, n_directions: int | None = None) -> Side:
         basis = _row_basis(samples, n_directions)
         samples = samples @ basis[..., None, None, :, :]
     elif not is_numpy_array(samples):  # transposed tensors would be copied every time
-        samples = samples.contiguous()
+        tensor: Tensor = samples
+        samples = tensor.contiguous()
     return Side(samples, _gram(samples), basis)
 
 

@@ -1,10 +1,11 @@
 """Prediction of the coefficients of new samples."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, positive_or_one, slices
+from twofold.core.arrays import AnyArray, Array, positive_or_one, slices
 from twofold.core.grams import both_ways, project
 from twofold.core.graphs import graph_kind
 from twofold.core.graphs.graph import Edges
@@ -90,7 +91,8 @@ class Predictor:
         array of shape (m, k)
             On the scale of V before Eq. (adjust).
         """
-        inner, linear, diagonal, degree, mean = 0.0, 0.0, 0.0, 0.0, 0.0
+        zero: Any = 0.0  # the sums become arrays
+        inner = linear = diagonal = degree = mean = zero
         for x, joined, side in zip(projected, edges, self.sides, strict=True):
             inner = inner + side.centroid_features @ side.centroid_features.T
             linear = linear + x @ side.centroid_features.T
@@ -128,7 +130,7 @@ def project_both(samples: Array, projections: tuple[Array, Array]) -> tuple[Arra
     )
 
 
-def nonnegative_least_squares(samples: Array, centroids: Array) -> Array:
+def nonnegative_least_squares(samples: AnyArray, centroids: Array) -> AnyArray:
     """Minimise ||X - V U||^2 over V >= 0, for X (m, d) and U (k, d): (m, k)."""
     xp = array_namespace(samples)
     linear = samples @ centroids.T
@@ -138,8 +140,8 @@ def nonnegative_least_squares(samples: Array, centroids: Array) -> Array:
 
 
 def nonnegative_quadratic(
-    inner: Array, linear: Array, diagonal: Array, start: Array
-) -> Array:
+    inner: Array, linear: AnyArray, diagonal: Array, start: Array
+) -> AnyArray:
     """Minimise v'(A + diag) v - 2 b'v over v >= 0, by coordinate descent.
 
     Parameters

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, to_numpy
 from twofold.core.grams import Side, project
 from twofold.core.graphs.construction import update_graph
 from twofold.core.graphs.graph import Graph
@@ -78,7 +78,7 @@ def project_side(
         None if before is None else before.lists,
         SEARCHES[options.neighbors],
     )
-    tracked = None if lists is None else TrackedLists(outside, lists)
+    tracked = None if lists is None else TrackedLists(to_numpy(outside), lists)
     return ProjectedSide(outside, features, graph, tracked)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twofold.core.arrays import positive_or_one
+from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.convergence import Callback, ConvergenceMonitor
 from twofold.core.graphs.graph import Graph
 from twofold.core.prediction import Predictor
@@ -231,7 +231,7 @@ def predict_single_coefficients(samples: np.ndarray, fitted: Predictor) -> np.nd
     side, weight = fitted.sides[0], fitted.weights["graph_weight"]
     [edges] = fitted.edges((samples,))
     pull, degree = edges.sums(fitted.coefficients), edges.degree
-    U = side.centroid_features
+    U = to_numpy(side.centroid_features)
     inner, square = samples @ U.T, row_norms(U) ** 2
     energy = row_norms(samples)[:, None] ** 2
 

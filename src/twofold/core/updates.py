@@ -7,6 +7,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import (
+    AnyArray,
     Array,
     inverses,
     like,
@@ -222,7 +223,7 @@ def _column_sum_norm(matrices: Array) -> Array:
     return xp.max(xp.sum(xp.abs(matrices), axis=-2), axis=-1)
 
 
-def unit_columns(coefficients: Array) -> tuple[Array, Array]:
+def unit_columns(coefficients: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Scale the columns of V to length 1, and return their lengths (batch, 1, k).
 
     A column of zeros is not changed, and its length is 1.
@@ -251,7 +252,7 @@ def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
     return unit, centroids * lengths.reshape(batch, k, 1, 1, 1), lengths
 
 
-def canonical_signs(projection: Array) -> Array:
+def canonical_signs(projection: AnyArray) -> AnyArray:
     """Flip the signs of directions (d, r) so that their largest entries are positive.
 
     Eq. (sol_P_pre) does not determine the signs, and P P' does not depend on them.

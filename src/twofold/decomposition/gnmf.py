@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, to_numpy
 from twofold.core.factorize import GNMF as GNMF_STEPS
 from twofold.core.start import FLOOR
 from twofold.core.updates import unit_columns, update_centroids
@@ -167,14 +167,16 @@ class GNMF(MissingAwareFactorization, GraphFactorization):
             graph=graph,
             graph_weight=self.graph_weight,
         )
-        self._set_fitted_model(samples, (result.coefficients, result.centroids), graph)
-        unit, self._lengths = unit_columns(result.centroids.T)
-        factors = result.coefficients * self._lengths, unit.T
+        coefficients = to_numpy(result.coefficients)
+        centroids = to_numpy(result.centroids)
+        self._set_fitted_model(samples, (coefficients, centroids), graph)
+        unit, self._lengths = unit_columns(centroids.T)
+        factors = coefficients * self._lengths, unit.T
         self._set_fitted_attributes(samples, divisor, factors, result.history, missing)
         return self
 
     def _completed(self, samples: Array, missing: Array | None) -> np.ndarray:
-        lowest = float(samples.min())  # missing entries are zero here
+        lowest = float(to_numpy(samples).min())  # missing entries are zero here
         if lowest < 0:
             raise ValueError(
                 "X must be nonnegative. Negative values in data passed to GNMF, down "

@@ -77,7 +77,7 @@ class MissingAwareFactorization(ImputingMixin, Factorization):
             Coefficients on the scale of ``coefficients_``.
         """
         stack, missing = self._read_completed(X, mask)
-        samples = self._scale_new(self._flat(stack))
+        samples = self._scale_new(self._flat(to_numpy(stack)))
         coefficients = self._predict_coefficients(samples)
         if missing is None:
             return coefficients

@@ -181,7 +181,7 @@ class PCA2D(Decomposition):
         """
         check_is_fitted(self)
         Q, P = self.left_projection_, self.right_projection_
-        codes = read_codes(X, self._n_features_out, "n_features_out")
+        codes: Any = read_codes(X, self._n_features_out, "n_features_out")
         shape = (self._mean.shape[0], Q.shape[1], P.shape[1])
         cores = codes.astype(Q.dtype, copy=False).reshape(-1, *shape)
         return from_stack(Q @ cores @ P.T + self._mean, self.sample_shape_)

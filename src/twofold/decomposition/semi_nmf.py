@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twofold.core.arrays import to_numpy
 from twofold.core.factorize import SEMI_NMF
 from twofold.core.prediction import nonnegative_least_squares
 from twofold.core.updates import unit_columns, update_centroids
@@ -128,7 +129,7 @@ class SemiNMF(MissingAwareFactorization):
         start = self._initial_coefficients(samples)
         factors = start, update_centroids(samples, start[None])[0]
         result = self._factorize(X, samples, factors, SEMI_NMF, missing=missing)
-        unit, lengths = unit_columns(result.coefficients)
+        unit, lengths = unit_columns(to_numpy(result.coefficients))
         factors = unit, result.centroids * lengths.T
         self._set_fitted_attributes(samples, divisor, factors, result.history, missing)
         return self

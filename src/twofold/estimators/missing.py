@@ -5,7 +5,7 @@ from typing import Any
 from array_api_compat import array_namespace
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.core.arrays import Array, positive_or_one
+from twofold.core.arrays import AnyArray, Array, positive_or_one
 from twofold.core.missing.completion import Completion, complete, learn_completion
 from twofold.estimators.reading import from_stack, read_samples
 
@@ -18,8 +18,8 @@ def learn_missing(samples: Array, missing: Array) -> Completion:
 
 
 def completed(
-    samples: Array, missing: Array | None, completion: Completion | None
-) -> Array:
+    samples: AnyArray, missing: Array | None, completion: Completion | None
+) -> AnyArray:
     """Fill the missing entries of samples by the completion of a fit."""
     if missing is None or not array_namespace(samples).any(missing):
         return samples
@@ -72,6 +72,6 @@ class ImputingMixin:
             missing = None
         return self._completed(samples, missing), missing
 
-    def _completed(self, samples: Array, missing: Array | None) -> Array:
+    def _completed(self, samples: AnyArray, missing: Array | None) -> AnyArray:
         """Fill the missing entries of samples (m, c, h, w)."""
         return completed(samples, missing, self._completion)

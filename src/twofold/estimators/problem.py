@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from twofold.core.arrays import Array, like, map_arrays, take
+from twofold.core.arrays import AnyArray, Array, like, map_arrays, take
 from twofold.core.compact import compact_sides, expand
 from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
@@ -195,7 +195,7 @@ class Problem:
             labels_seed=last,
         )
 
-    def as_given(self, array: Array) -> Array:
+    def as_given(self, array: AnyArray) -> AnyArray:
         """Sort the rows of an array back to the order of the given samples."""
         return take(array, np.argsort(self.order))
 

@@ -9,7 +9,7 @@ import scipy.sparse
 from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils.validation import validate_data
 
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import AnyArray, Array, Tensor, like, to_numpy
 from twofold.estimators.scaling import row_blocks
 
 _WAY_OUT = "set missing_values=np.nan to fit what was observed, or fill them"
@@ -114,7 +114,7 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, Real) and math.isnan(value)
 
 
-def marked(rows: Array, missing_values: float | None) -> Array | None:
+def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
     """Return which entries equal the marker of missing entries; None without one."""
     if missing_values is None:
         return None
@@ -154,7 +154,7 @@ def _check_observed(missing: Array) -> None:
         )
 
 
-def to_stack(flat: Array, shape: tuple[int, ...]) -> Array:
+def to_stack(flat: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Reshape flat samples (n, f) to (n, c, h, w); a vector becomes one column."""
     xp = array_namespace(flat)
     height, width, channels = (*shape, 1, 1)[:3]
@@ -168,13 +168,13 @@ def are_vectors(samples: Array) -> bool:
     return channels == 1 and min(sides) == 1
 
 
-def from_stack(stack: Array, shape: tuple[int, ...]) -> Array:
+def from_stack(stack: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Invert ``to_stack``, to (n, *shape)."""
     xp = array_namespace(stack)
     return xp.permute_dims(stack, (0, 2, 3, 1)).reshape(-1, *shape)
 
 
-def combine(codes: Any, components: Array, name: str) -> Array:
+def combine(codes: Any, components: AnyArray, name: str) -> AnyArray:
     """Combine ``components`` (k, *shape) by the rows of ``codes`` (m, k).
 
     ``name`` is the name of k in error messages.
@@ -270,7 +270,7 @@ def _objects_as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
         ) from None
 
 
-def _float_tensor(tensor: Array, name: str) -> Array:
+def _float_tensor(tensor: Tensor, name: str) -> Array:
     xp = array_namespace(tensor)
     _check_real(tensor, name)
     if "strided" not in str(tensor.layout):

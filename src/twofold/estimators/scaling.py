@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, positive_or_one, slices
+from twofold.core.arrays import AnyArray, Array, positive_or_one, slices
 
 SCALES = ("auto", "sample", "global")
 
@@ -22,7 +22,7 @@ def row_blocks(n: int, f: int) -> list[slice]:
     return slices(n, _BLOCK_ENTRIES // max(1, f))
 
 
-def sample_norms(samples: Array) -> Array:
+def sample_norms(samples: AnyArray) -> AnyArray:
     """Compute the Frobenius norms (n,) without overflow of the squares."""
     xp = array_namespace(samples)
     n, *shape = samples.shape
@@ -53,14 +53,14 @@ def typical_norm(norms: Array) -> float:
     return float(positive_or_one(peak * xp.sqrt(xp.mean((norms / peak) ** 2))))
 
 
-def divisors(norms: Array, scale: str, typical: float) -> Array:
+def divisors(norms: AnyArray, scale: str, typical: float) -> AnyArray:
     """Return the divisor of every sample for a scale, given the typical norm: (n,)."""
     if scale == "sample":
         return positive_or_one(norms)
     return typical * array_namespace(norms).ones_like(norms)
 
 
-def new_divisors(samples: Array, scale: str, typical: float, dtype: Any) -> Array:
+def new_divisors(samples: AnyArray, scale: str, typical: float, dtype: Any) -> AnyArray:
     """Return the divisors of new samples: (m,).
 
     Raise a ValueError if a sample is too large for the dtype of the fit.
@@ -77,7 +77,7 @@ def new_divisors(samples: Array, scale: str, typical: float, dtype: Any) -> Arra
     return divisor
 
 
-def scaled(samples: Array, divisor: Array) -> Array:
+def scaled(samples: AnyArray, divisor: Array) -> AnyArray:
     """Divide every sample (n, ...) by its divisor."""
     return samples / divisor.reshape(-1, *(1,) * (samples.ndim - 1))
 

@@ -130,6 +130,7 @@ def _run(
     """Read the input, fit the model, write the results, and print a summary."""
     from twofold.app import workflow
     from twofold.app.collection import missing_entries
+    from twofold.core.arrays import to_numpy
 
     begin = time.time()
     try:
@@ -156,7 +157,7 @@ def _run(
         images=len(collection.images),
         shape=list(fitted.sample_shape_),
         skipped=len(collection.skipped),
-        clusters=len(set(fitted.labels_.tolist())),
+        clusters=len(set(to_numpy(fitted.labels_).tolist())),
         iterations=fitted.n_iter_,
         **facts,
     )

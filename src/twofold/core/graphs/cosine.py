@@ -2,7 +2,7 @@
 
 from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array, positive_or_one
+from twofold.core.arrays import AnyArray, Array, positive_or_one
 from twofold.core.graphs.kind import NearestNeighborKind
 
 
@@ -14,7 +14,7 @@ class Cosine(NearestNeighborKind):
         "Samples of the largest cosine similarity, weighted by it; 0 for obtuse angles."
     )
 
-    def points(self, features: Array) -> Array:
+    def points(self, features: AnyArray) -> AnyArray:
         """Return the samples scaled to length 1, with one more axis."""
         xp = array_namespace(features)
         norms = xp.linalg.vector_norm(features, axis=-1, keepdims=True)

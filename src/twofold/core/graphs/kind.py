@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import AnyArray, Array
 from twofold.core.graphs.graph import Edges, Graph, is_listed_back
 from twofold.core.neighbors.exact import nearest
 
@@ -41,7 +41,7 @@ class GraphKind(ABC):
     min_features: ClassVar[int] = 1
     from_distances: ClassVar[bool] = True
 
-    def points(self, features: Array) -> Array:
+    def points(self, features: AnyArray) -> AnyArray:
         """Return the points (batch, n, d') between which distances are measured."""
         return features
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, like, positive_or_one, take
+from twofold.core.arrays import AnyArray, Array, like, positive_or_one, take
 from twofold.core.grams import both_ways, sample_rows
 
 _MAX_ENTRIES, _MIN_SAMPLES = 2**19, 32
@@ -101,7 +101,7 @@ def learn_completion(samples: Array, missing: Array) -> Completion:
     return _learn_and_fill(samples, missing, filled, best[1])[1]
 
 
-def complete(samples: Array, missing: Array, completion: Completion) -> Array:
+def complete(samples: AnyArray, missing: Array, completion: Completion) -> AnyArray:
     """Fill the missing entries with approximations of their conditional means.
 
     The conditional mean is a fixed point of filling by the smoothed samples. Repeated

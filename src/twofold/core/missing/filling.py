@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array, take_batch
@@ -34,10 +35,11 @@ class Data:
         if self.missing is None:
             return self
         samples = fill(self.samples, self.missing, factors, projections, energy_weight)
-        r = tuple(projection.shape[-1] for projection in projections)
+        left, right = projections
+        r = left.shape[-1], right.shape[-1]
         return Data(samples, both_sides(samples, r), self.missing)
 
-    def take(self, entries: Array) -> "Data":
+    def take(self, entries: np.ndarray) -> "Data":
         """Return the data of the given entries of the batch."""
         if self.missing is None:
             return self

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from twofold.core.arrays import (
+    AnyArray,
     Array,
     filter_dtype,
     flat_neighbors,
@@ -148,7 +149,7 @@ def _search_all_ties(
     return values, neighbors
 
 
-def centred(features: Array) -> tuple[Array, Array]:
+def centred(features: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Centre points (batch, n, d); also return the tolerance for ties (batch, 1, 1).
 
     Squared distances tie if they differ by at most the tolerance. It is proportional to

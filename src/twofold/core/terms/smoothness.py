@@ -22,7 +22,7 @@ class Smoothness(Term):
         return smoothness(coefficients, learned.graph)
 
     def coefficient_parts(
-        self, coefficients: Array, graph: Graph | None, weight: Array
+        self, coefficients: Array, graph: Graph | None, weight: Array | float
     ) -> tuple[Array, Array] | None:
         """Return lambda_2 W V and lambda_2 D V of Eq. (update_v)."""
         if graph is None:

@@ -1,15 +1,18 @@
 """What a term of the objective has to define: ``Term``."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from twofold.core.arrays import Array
 from twofold.core.grams import Side
 from twofold.core.graphs.graph import Edges, Graph
 from twofold.core.state import SideState
 
-Weights = dict[str, Array]
-"""Weights of the terms by parameter name, each of shape (batch, 1, 1) in a fit."""
+Weights = dict[str, Any]
+"""Weights of the terms by parameter name.
+
+Arrays of shape (batch, 1, 1) in a fit of TSNMF, and floats in ``factorize``.
+"""
 
 
 class Term(ABC):
@@ -67,7 +70,7 @@ class Term(ABC):
         return None
 
     def coefficient_parts(
-        self, coefficients: Array, graph: Graph | None, weight: Array
+        self, coefficients: Array, graph: Graph | None, weight: Array | float
     ) -> tuple[Array, Array] | None:
         """Return N and M, both nonnegative, of the weighted gradient 2 (M - N) in V.
 
