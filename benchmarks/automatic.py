@@ -251,8 +251,8 @@ def compare_graphs(plan: Plan) -> list[str]:
         "energy weight 1 where nothing else is said, r directions on each side, of "
         "which the digits have 8. The union adds the 5-neighbour heat graph and the "
         "self-expressive one, each divided by its total weight; the part that "
-        "subspace has in it is 25, 50 or 75%, or that of the three whose clusters stand out most "
-        "beyond chance.",
+        "subspace has in it is 25, 50 or 75%, or that of the three whose clusters "
+        "stand out most beyond chance.",
         table("accuracy", all_means(found, "accuracy")),
         table("NMI", all_means(found, "NMI")),
     ]

@@ -14,8 +14,7 @@ FILES = {
     "assignments.csv",
     "duplicates.csv",
     "skipped.csv",
-    "model.npz",
-    "model.json",
+    "model.safetensors",
     "report.json",
     "report.html",
 }

@@ -11,7 +11,7 @@ from twofold import TSNMF
 from twofold.app.collection import Collection, Reading
 from twofold.app.origin import Origin
 from twofold.app.results import assign_new, assign_trained, typical_orders, typicality
-from twofold.estimators.model_files import load_model, save_model
+from twofold.estimators import load_model, save_model
 
 
 @pytest.fixture(scope="module")

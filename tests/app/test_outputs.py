@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 from small_photos import ODD_NAMES
 
 from twofold.app.outputs import (
@@ -36,8 +37,9 @@ def earlier_run(folder, without=()):
             (folder / name).mkdir()
         elif name not in without:
             (folder / name).write_text("old")
-    if "model.json" not in without:
-        (folder / "model.json").write_text('{"format": "twofold model"}')
+    if "model.safetensors" not in without:
+        record = {"twofold": '{"format":"twofold model"}'}
+        save_file({"a": np.ones(3)}, folder / "model.safetensors", metadata=record)
     return folder
 
 
@@ -69,8 +71,8 @@ def test_surplus_files_are_never_removed(tmp_path, force, name):
 
 def test_a_model_of_something_else_is_not_replaced(tmp_path):
     folder = earlier_run(tmp_path / "out")
-    (folder / "model.json").write_text('{"model": "mine"}')
-    with pytest.raises(FileExistsError, match=r"has no model.json of twofold"):
+    save_file({"mine": np.ones(3)}, folder / "model.safetensors")
+    with pytest.raises(FileExistsError, match=r"has no model.safetensors of twofold"):
         check_folder(folder, force=True)
 
 
@@ -116,7 +118,7 @@ def test_the_first_surplus_file_is_named(tmp_path):
 
 @pytest.mark.parametrize("force", [False, True])
 def test_foreign_folders_and_files_are_refused(tmp_path, force):
-    folder = earlier_run(tmp_path / "out", without=["model.json"])
+    folder = earlier_run(tmp_path / "out", without=["model.safetensors"])
     with pytest.raises(FileExistsError):
         check_folder(folder, force=force)
     (tmp_path / "file").write_text("")

@@ -30,8 +30,7 @@ FILES = (
     "duplicates.csv",
     "skipped.csv",
     "sorted.csv",
-    "model.npz",
-    "model.json",
+    "model.safetensors",
     "completed.npy",
     "search.csv",
     "report.json",
@@ -89,9 +88,9 @@ def _check_replaceable(folder: Path, force: bool) -> None:
 
 def _foreign(folder: Path) -> Iterator[str]:
     """Yield the differences between a folder and a folder that a run has written."""
-    record = folder / "model.json"
-    if not record.is_file() or b'"twofold model"' not in _head(record):
-        yield "no model.json of twofold"
+    model = folder / "model.safetensors"
+    if not model.is_file() or b'\\"twofold model\\"' not in _head(model):
+        yield "no model.safetensors of twofold"
     for path in sorted(folder.iterdir()):
         if path.name not in (*FILES, *_LITTER) and PARTIAL not in path.name:
             yield path.name

@@ -44,8 +44,8 @@ from twofold.app.results import (
     typical_orders,
     typicality,
 )
+from twofold.estimators import load_model, save_model
 from twofold.estimators.auto import AutoTSNMF
-from twofold.estimators.model_files import load_model, save_model
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.arrays import unflatten
 from twofold.io.staging import staged_file, staged_folder
@@ -180,7 +180,7 @@ def _write_files(
     groups = near_duplicates(collection.images)
     lines = [(g, collection.names[i]) for g, group in enumerate(groups) for i in group]
     save_csv(new / "duplicates.csv", ("group", "path"), lines)
-    yield "model.npz"
+    yield "model.safetensors"
     save_model(model, new, about=origin.as_dict())
     if model.missing_values is not None:
         yield "completed.npy"

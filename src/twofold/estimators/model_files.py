@@ -1,257 +1,333 @@
-"""A fitted TSNMF in two files, nothing of which is ever unpickled.
+"""A fitted TSNMF in one file, ``model.safetensors``, from which nothing is unpickled.
 
-``model.npz`` holds all numbers that ``predict`` computes with, and ``model.json`` the
-parameters, the sizes of the arrays and the digest of the other file. A digest finds
-accidents but no ill will: all that is read is checked as if it were a stranger's.
+The arrays are stored as safetensors, and all other facts as JSON in the metadata of the
+same file. The digest finds accidental damage only: all that is read is checked as if a
+stranger had written it.
 """
 
 import hashlib
 import json
-import os
+import math
 import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from io import BufferedReader
-from numbers import Real
+from dataclasses import fields
+from numbers import Integral
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TypeVar
 
 import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 import twofold
-from twofold.estimators.model_state import (
-    arrays_of,
-    check_parameters,
-    facts_of,
-    fitted,
-    parameters_of,
-    read_facts,
-    read_parameters,
-)
-from twofold.estimators.model_table import (
-    Fields,
-    check_fields,
-    check_layout,
+from twofold.core.arrays import to_numpy
+from twofold.core.missing.completion import Completion
+from twofold.core.prediction import Predictor, TrainingSide
+from twofold.estimators.fitted import FittedState
+from twofold.estimators.model_record import (
+    ARRAYS,
+    FORMAT,
+    MAX_RECORD,
+    VERSION,
+    Fit,
+    NewerVersionError,
+    Record,
+    check_layouts,
     check_values,
-    table,
+    read_record,
+    to_json,
 )
-from twofold.estimators.safe_npz import check_size, read_npz
+from twofold.estimators.parameters import check_parameters, term_weights
+from twofold.estimators.reading import read_numbers
 from twofold.estimators.tsnmf import TSNMF
-from twofold.io.safe_json import read_json
 from twofold.io.staging import staged_file
 
 __all__ = ["load_model", "save_model"]
 
-_ARRAYS, _RECORD = "model.npz", "model.json"
+_NAME = "model.safetensors"
 
-_FORMAT = "twofold model"
+_EARLIER = ("model.npz", "model.json")
+"""Names of the files that earlier versions wrote."""
 
-_VERSIONS = (1, 2, 3)
-"""The second has completions, the third labels read off the graph and graphs of shares.
-The last is written, and all are read.
-"""
+_KEY = "twofold"
+"""Key of the record in the metadata, the only one, so that bytes are reproducible."""
 
-_FIELDS: Fields = {
-    "format": (repr(_FORMAT), lambda value: value == _FORMAT),
-    "version": ("1, 2 or 3", lambda value: type(value) is int and value in _VERSIONS),
-    "twofold": ("a string", lambda value: isinstance(value, str)),
-    "sha256": ("a string", lambda value: isinstance(value, str)),
-    "parameters": ("an object", lambda value: isinstance(value, dict)),
-    "fit": ("an object", lambda value: isinstance(value, dict)),
-    "about": ("an object", lambda value: isinstance(value, dict)),
-}
+_MAX_HEADER = MAX_RECORD + 2**16
+"""Maximum number of bytes of a header: the record, and an entry for every array."""
 
 _AGAIN = "make it again with twofold cluster or save_model"
 
-_LARGEST_RECORD = 64 * 2**20
-"""Bytes of a model.json, which is parsed as a whole."""
+_DTYPES = {"F32": "float32", "F64": "float64", "I64": "int64"}
+"""Names of dtypes in safetensors, and in NumPy."""
 
-
-class _NewerError(ValueError):
-    """Of a file that is in order, but not for this version."""
+_Part = TypeVar("_Part", TrainingSide, Completion)
 
 
 def save_model(
     model: TSNMF, folder: str | Path, *, about: dict[str, Any] | None = None
-) -> tuple[Path, Path]:
-    """Write a fitted model to ``model.npz`` and ``model.json``.
+) -> Path:
+    """Write a fitted model to ``model.safetensors``.
 
-    Both are written under other names first, so that neither is ever there in part.
-    They do not get their names in one step, though: two processes must not save to
-    one folder at the same time, and one that is killed between the two leaves files
-    that ``load_model`` refuses. PyTorch's tensors are written as NumPy's arrays.
+    The file gets its name by an atomic rename when it is complete. PyTorch tensors are
+    written as NumPy arrays.
 
     Parameters
     ----------
     model : TSNMF
-        A fitted one. A ``random_state`` that is no integer is written as None.
+        A fitted model. A ``random_state`` that is no integer is written as None, and an
+        array as ``init`` in double precision.
     folder : str or Path
-        Where the files go; it must exist.
+        Folder of the file; it must exist.
     about : dict or None, default=None
-        Whatever else is to be known of the model, as far as JSON can hold it: tuples
-        come back as lists, and all keys as strings.
+        Any further facts that JSON can hold: tuples come back as lists, and all keys as
+        strings.
 
     Returns
     -------
-    arrays, record : Path
-        ``model.npz`` and ``model.json``.
+    Path
+        Path of the file.
     """
     check_is_fitted(model)
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder; make it first")
-    with _speaking_of("model", "set its parameters right and fit it again"):
+    with _one_line_errors("model", "set its parameters right and fit it again"):
         check_parameters(model)
-        facts, arrays = facts_of(model), arrays_of(model)
-        wanted = table(facts, with_init="init" in arrays)
-        for name, array in arrays.items():
-            check_layout(name, wanted[name], array.shape, array.dtype)
-        check_values(arrays, wanted)
-        record = {
-            "version": max(_VERSIONS),
-            "parameters": parameters_of(model),
-            "fit": asdict(facts),
-        }
-        _to_json(record)
-    record["about"] = {} if about is None else about
-    with _speaking_of("about", "give a smaller dict of what JSON can hold"):
-        if not isinstance(record["about"], dict):
+        arrays = _arrays(model)
+        facts = _facts(model, arrays)
+        record = read_record(json.loads(to_json(facts | {"about": {}, "sha256": ""})))
+        layouts = {name: (a.dtype.name, a.shape) for name, a in arrays.items()}
+        check_layouts(layouts, record.fit)
+        check_values(arrays)
+    with _one_line_errors("about", "give a smaller dict of what JSON can hold"):
+        if not isinstance(about, dict | None):
             raise ValueError(f"must be a dict, got {reprlib.repr(about)}")
-        _to_json(record)
-    return _write(folder, arrays, record)
+        # Decoded, so that the digest is that of the values which a reader decodes.
+        facts = json.loads(to_json(facts | {"about": about or {}}))
+        text = to_json(facts | {"sha256": _digest(facts, arrays)})
+    with staged_file(folder / _NAME) as partial:
+        rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+        partial.write_bytes(save(rows, metadata={_KEY: text}))
+    return folder / _NAME
 
 
 def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
     """Read a model that ``save_model`` has written.
 
-    Nothing in the files is trusted: whatever is wrong with them is a ValueError.
+    The content of the file is not trusted: any defect raises a ValueError.
 
     Parameters
     ----------
     path : str or Path
-        The folder, or either of the two files in it.
+        The file, or its folder.
 
     Returns
     -------
     model : TSNMF
-        With the parameters and fitted attributes of the one that was saved, and the
-        very results of its ``predict``, ``transform``, ``impute`` and
-        ``inverse_transform``. Its arrays are NumPy's, and lists among its parameters
-        have become tuples.
+        A model with the parameters, the fitted attributes and the exact predictions of
+        the model that was saved. Its arrays are NumPy arrays, and lists among its
+        parameters have become tuples.
     about : dict
-        As it was given, or empty.
+        The ``about`` that was given to ``save_model``, or an empty dict.
     """
-    folder = _folder(Path(path))
-    with _open(folder / _RECORD) as file, _speaking_of(folder / _RECORD):
-        record = _read_record(file)
-        parameters = read_parameters(record["parameters"])
-        facts = read_facts(record["fit"])
-    with _open(folder / _ARRAYS) as file, _speaking_of(folder / _ARRAYS):
-        wanted = table(facts, with_init=parameters["init"] is None)
-        check_size(file, wanted)  # the digest takes reading all of it
-        if hashlib.file_digest(file, "sha256").hexdigest() != record["sha256"]:
+    path = _file(Path(path))
+    with path.open("rb") as start:
+        n_header = int.from_bytes(start.read(8), "little")
+    with _one_line_errors(path, _AGAIN):
+        if n_header > _MAX_HEADER:
             raise ValueError(
-                f"must be the file that was written with {_RECORD}, got another or a "
-                "damaged one (its SHA-256 differs)"
+                f"must be a {FORMAT} with a header of at most {_MAX_HEADER:,} bytes, "
+                f"got a file of another kind, or a header of {n_header:,}"
             )
-        arrays = read_npz(file, wanted)
-        check_values(arrays, wanted)
-    return fitted(parameters, facts, arrays), record["about"]
+        record, arrays = _read(path)
+        return _fitted_model(record, arrays), record.about
 
 
 @contextmanager
-def _speaking_of(what: str | Path, way_out: str = _AGAIN) -> Iterator[None]:
-    """Let any error be a ValueError of one line about ``what``."""
+def _one_line_errors(subject: str | Path, way_out: str) -> Iterator[None]:
+    """Turn any exception into a ValueError of one line about ``subject``."""
     try:
         yield
-    except (MemoryError, _NewerError):
-        raise
-    except Exception as error:  # hostile files raise anything
+    except NewerVersionError as error:
+        raise ValueError(f"{subject}: {error}") from error
+    except Exception as error:  # the exceptions of hostile files are of any type
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         reason = reason if len(reason) <= 300 else f"{reason[:300]}..."
-        raise ValueError(f"{what}: {reason}; {way_out}") from error
+        raise ValueError(f"{subject}: {reason}; {way_out}") from error
 
 
-# Writing
+# Files
 
 
-def _to_json(value: Any) -> bytes:
-    text = json.dumps(value, indent=1, allow_nan=False, default=_plain).encode()
-    if len(text) > _LARGEST_RECORD:
-        raise ValueError(f"takes {len(text):,} bytes of {_LARGEST_RECORD:,} as JSON")
-    return text
-
-
-def _plain(number: Any) -> Any:
-    """What JSON has for a number that it does not know."""
-    if isinstance(number, np.bool_ | np.integer):
-        return number.item()
-    if isinstance(number, Real):
-        return float(number)
-    raise TypeError(f"{type(number).__name__} is nothing that JSON can hold")
-
-
-def _write(
-    folder: Path, arrays: dict[str, np.ndarray], record: dict[str, Any]
-) -> tuple[Path, Path]:
-    """Both files, model.json last, so that it never speaks of what is not there."""
-    paths = folder / _ARRAYS, folder / _RECORD
-    head = {
-        "format": _FORMAT,
-        "version": record["version"],
-        "twofold": twofold.__version__,
-    }
-    # The inner one gets its name first.
-    with staged_file(paths[1]) as new_record, staged_file(paths[0]) as new_arrays:
-        with new_arrays.open("wb+") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.seek(0)
-            head["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
-        with new_record.open("wb") as file:
-            file.write(_to_json(head | record))
-            file.flush()
-            os.fsync(file.fileno())  # a full disk shows before either has its name
-    return paths
-
-
-# Reading
-
-
-def _folder(path: Path) -> Path:
-    if path.is_dir():
-        return path
-    if path.name in (_ARRAYS, _RECORD):
-        return path.parent
-    problem = f"{path}: expected a folder with {_RECORD} and {_ARRAYS}, or one of them"
-    if path.exists():
-        raise ValueError(f"{problem}, got another file; give the folder of the model")
-    raise FileNotFoundError(f"{problem}, but there is nothing; {_AGAIN}")
-
-
-def _open(path: Path) -> BufferedReader:
-    if not path.exists():
+def _file(path: Path) -> Path:
+    """Return the path of the model file, which is a regular file."""
+    file = path / _NAME if path.is_dir() else path
+    others = [path / name for name in _EARLIER] if path.is_dir() else []
+    if file.name in _EARLIER or not file.exists():
+        if any(other.exists() for other in (*others, file)):
+            raise ValueError(
+                f"{path}: was written by an earlier version of twofold; fit the model "
+                "again"
+            )
         raise FileNotFoundError(
-            f"{path}: there is no such file; name a folder that twofold cluster or "
+            f"{file}: there is no such file; name a folder that twofold cluster or "
             "save_model wrote"
         )
-    if not path.is_file():  # a pipe would be waited for
-        raise ValueError(f"{path}: is no regular file; {_AGAIN}")
-    return path.open("rb")
+    if not file.is_file():  # opening a pipe would wait for a writer
+        raise ValueError(f"{file}: is no regular file; {_AGAIN}")
+    return file
 
 
-def _read_record(file: IO[bytes]) -> dict[str, Any]:
-    """All that model.json holds, parameters and facts yet unchecked."""
-    record = read_json(file, _LARGEST_RECORD)
-    if not isinstance(record, dict) or record.get("format") != _FORMAT:
-        raise ValueError(f"must be a {_FORMAT}, got JSON of another kind")
-    version = record.get("version")
-    if isinstance(version, int) and version > max(_VERSIONS):
-        raise _NewerError(
-            f"{file.name}: was written by a newer twofold, "
-            f"{reprlib.repr(record.get('twofold'))}, and this is twofold "
-            f"{twofold.__version__}; upgrade twofold"
-        )
-    check_fields(record, _FIELDS, "it")
-    return record
+def _read(path: Path) -> tuple[Record, dict[str, np.ndarray]]:
+    """Return the record and the arrays of a file; parameters are not checked yet."""
+    with safe_open(path, framework="numpy") as file:
+        found = json.loads((file.metadata() or {}).get(_KEY, "{}"))
+        record = read_record(found)
+        # No array is read before all layouts are right; safetensors has compared them
+        # with the size of the file.
+        layouts = {name: _layout(file.get_slice(name)) for name in list(file.keys())}
+        check_layouts(layouts, record.fit)
+        arrays = {name: file.get_tensor(name) for name in layouts}
+    del found["sha256"]
+    if _digest(found, arrays) != record.sha256:
+        raise ValueError("must be as it was written, but is damaged (SHA-256 differs)")
+    check_values(arrays)
+    # Rounding in products of matrices depends on the order of their entries.
+    return record, arrays | {
+        name: np.asfortranarray(arrays[name]) for name in record.fit.column_major
+    }
+
+
+def _layout(entry: Any) -> tuple[str, tuple[int, ...]]:
+    """Return the dtype and the shape of an array that has not been read."""
+    dtype = entry.get_dtype()
+    return _DTYPES.get(dtype, dtype), tuple(entry.get_shape())
+
+
+def _digest(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """Compute the SHA-256 of a record without its digest, and of the arrays."""
+    digest = hashlib.sha256(to_json(facts).encode())
+    for name in sorted(arrays):
+        little_endian = arrays[name].dtype.newbyteorder("<")
+        digest.update(name.encode())
+        digest.update(arrays[name].astype(little_endian, order="C", copy=False).data)
+    return digest.hexdigest()
+
+
+# From a model to facts and arrays
+
+
+def _parameters(model: TSNMF) -> dict[str, Any]:
+    """Return the parameters as JSON holds them; ``init`` is None if it is an array."""
+    parameters = model.get_params()
+    if not isinstance(parameters["init"], str):
+        parameters["init"] = None
+    if not isinstance(parameters["random_state"], Integral):
+        parameters["random_state"] = None
+    if parameters["missing_values"] is not None:
+        # A string, since JSON has neither NaN nor infinity.
+        parameters["missing_values"] = str(float(parameters["missing_values"]))
+    return parameters
+
+
+def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the fields of the record but ``about`` and the digest."""
+    state, predictor = model.state_, model.state_.predictor
+    names = getattr(model, "feature_names_in_", None)
+    fit = {
+        "scale": state.scale,
+        "typical_norm": float(state.typical_norm),
+        "assign_labels": state.assign_labels,
+        "graph": predictor.graph,
+        "n_neighbors": int(predictor.n_neighbors),
+        "weights": predictor.weights,
+        "terms": list(model.objective_terms_),
+        "feature_names": None if names is None else list(map(str, names)),
+        "column_major": [name for name, array in arrays.items() if array.flags.fnc],
+    }
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "twofold": twofold.__version__,
+        "parameters": _parameters(model),
+        "fit": fit,
+    }
+
+
+def _arrays(model: TSNMF) -> dict[str, np.ndarray]:
+    """Return all arrays of a fitted model."""
+    state, (left, right) = model.state_, model.state_.predictor.sides
+    arrays = {name: getattr(model, name) for name in ARRAYS if name.endswith("_")} | {
+        "objective_terms": np.stack(list(model.objective_terms_.values())),
+        "fitted_coefficients": state.predictor.coefficients,
+        "fitted_labels": state.labels,
+        "lengths": state.lengths,
+        "centers": state.centers,
+        "left.directions": state.projections[0],
+        "right.directions": state.projections[1],
+    }
+    parts = {"left": left, "right": right, "completion": state.completion}
+    for prefix, part in parts.items():
+        if part is not None:
+            arrays |= {f"{prefix}.{name}": array for name, array in vars(part).items()}
+    if not isinstance(model.init, str):
+        init = to_numpy(read_numbers(model.init, "init"))
+        arrays["init"] = init.astype(np.float64, copy=False)
+    return {name: to_numpy(array) for name, array in arrays.items()}
+
+
+# From facts and arrays to a model
+
+
+def _fitted_model(record: Record, arrays: dict[str, np.ndarray]) -> TSNMF:
+    """Return the model of checked facts and arrays; its parameters are checked here."""
+    parameters: dict[str, Any] = record.parameters
+    model = TSNMF(**parameters)
+    model.init = arrays.get("init", model.init)
+    if isinstance(model.missing_values, str):
+        model.missing_values = float(model.missing_values)
+    check_parameters(model)
+    for name, array in arrays.items():
+        if name.endswith("_"):
+            setattr(model, name, array)
+    names, rows = record.fit.terms, arrays["objective_terms"]
+    model.objective_terms_ = dict(zip(names, rows, strict=True))
+    model.n_iter_ = rows.shape[1]
+    model.state_ = _fitted_state(record.fit, arrays)
+    model.sample_shape_ = model.state_.sample_shape
+    model.n_features_in_ = math.prod(model.sample_shape_)
+    if record.fit.feature_names is not None:
+        model.feature_names_in_ = np.array(record.fit.feature_names, dtype=object)
+    return model
+
+
+def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
+    predictor = Predictor(
+        sides=tuple(_part(TrainingSide, side, arrays) for side in ("left", "right")),
+        coefficients=arrays["fitted_coefficients"],
+        # The weight of a term that did not exist yet was 0.
+        weights=dict.fromkeys(term_weights(TSNMF()), 0.0) | fit.weights,
+        graph=fit.graph,
+        n_neighbors=fit.n_neighbors,
+    )
+    complete = "completion.gain" in arrays
+    return FittedState(
+        components=arrays["components_"],
+        projections=(arrays["left.directions"], arrays["right.directions"]),
+        predictor=predictor,
+        lengths=arrays["lengths"],
+        labels=arrays["fitted_labels"],
+        assign_labels=fit.assign_labels,
+        scale=fit.scale,
+        typical_norm=fit.typical_norm,
+        sample_shape=arrays["components_"].shape[1:],
+        completion=_part(Completion, "completion", arrays) if complete else None,
+        known_centers=arrays["centers"],
+    )
+
+
+def _part(kind: type[_Part], prefix: str, arrays: dict[str, np.ndarray]) -> _Part:
+    """Return a part of the state all of whose fields are arrays."""
+    return kind(**{f.name: arrays[f"{prefix}.{f.name}"] for f in fields(kind)})

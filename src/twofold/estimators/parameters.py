@@ -22,6 +22,9 @@ from twofold.estimators.reading import (
 _MIN_DIRECTIONS, _MIN_FEATURES = 4, 32
 """What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
 
+COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
+"""Parameters of TSNMF that are positive integers, or None if that is accepted."""
+
 _LIFT = 1e-3
 """Entries of a given start are at least this fraction of its largest entry."""
 
@@ -43,6 +46,18 @@ def solver_options(estimator: Any, samples: Array) -> SolverOptions:
         tol=estimator.tol,
         eigen_tol=estimator.eigen_tol,
     )
+
+
+def check_parameters(model: Any) -> None:
+    """Raise the errors of ``TSNMF.fit`` that do not depend on X."""
+    model._validate_params()
+    check_counts(model, COUNTS)
+    if model.n_directions is not None:
+        read_directions(model.n_directions)
+    if isinstance(model.missing_values, bool):
+        raise ValueError(
+            f"missing_values must be a number or None, got {model.missing_values}"
+        )
 
 
 def term_weights(estimator: Any) -> dict[str, float]:

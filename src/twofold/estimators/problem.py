@@ -21,6 +21,7 @@ from twofold.core.terms import TERMS
 from twofold.estimators.missing import completed, learn_missing
 from twofold.estimators.order import sample_order
 from twofold.estimators.parameters import (
+    COUNTS,
     check_counts,
     check_enough,
     check_weights,
@@ -36,9 +37,6 @@ from twofold.estimators.scaling import (
     sample_norms,
     typical_norm,
 )
-
-_COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
-"""Parameters that are positive integers, or None if scikit-learn accepts None."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class Problem:
 
 def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     """Read X, check it against the parameters of ``estimator``, and draw the seeds."""
-    check_counts(estimator, _COUNTS)
+    check_counts(estimator, COUNTS)
     check_device(estimator.device)
     stack, missing, shape = read_samples(
         estimator, X, estimator.sample_shape, mask, reset=True

@@ -19,7 +19,7 @@ from small_photos import table as rows
 
 from twofold import AutoTSNMF, io
 from twofold.app import workflow
-from twofold.estimators.model_files import load_model
+from twofold.estimators import load_model
 
 NAMES = ("<script>alert(1)<", "a b", "line\nbreak", "数字", "=1+1", "'\"")
 
@@ -292,8 +292,12 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
             "1 infinite entries",
         ),
         (["cluster", "text.npy", "-k", "2"], 1, "cannot be read as .npy"),
-        (["predict", "photos", "photos"], 1, "model.json"),
-        (["predict", "file", "photos"], 1, "expected a folder with model.json"),
+        (
+            ["predict", "photos", "photos"],
+            1,
+            "model.safetensors: there is no such file",
+        ),
+        (["predict", "file", "photos"], 1, "file: must be a twofold model"),
         (["report", "photos"], 1, "photos has no report.json"),
         (["nonsense"], 2, "No such command 'nonsense'; see twofold --help"),
     ],

@@ -16,7 +16,7 @@ from small_photos import FILES, ODD, make_images, run, snapshot, table
 
 from twofold import TSNMF
 from twofold.app.workflow import cluster, predict, read, rewrite_report
-from twofold.estimators.model_files import load_model
+from twofold.estimators import load_model
 from twofold.progress import listening
 
 # What is written
@@ -65,7 +65,7 @@ def test_the_model_is_the_one_that_was_fitted(done):
     new = collection.images[::-1]
     np.testing.assert_array_equal(loaded.transform(new), model.transform(new))
     assert about["title"] == "photos"
-    assert b"pickle" not in (out / "model.npz").read_bytes()
+    assert b"pickle" not in (out / "model.safetensors").read_bytes()
 
 
 def test_the_report_has_every_image(done):
@@ -264,7 +264,7 @@ def test_the_steps(photos, tmp_path):
     assert named == [
         "assignments.csv",
         "duplicates.csv",
-        "model.npz",
+        "model.safetensors",
         "clusters",
         "report.json",
         "report.html",

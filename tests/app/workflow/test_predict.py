@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import problems
 import pytest
+from model_forging import edit_record
 from PIL import Image
 from small_photos import FILES, make_images, run, snapshot, table
 
@@ -22,7 +23,7 @@ def test_new_images_are_placed_as_the_model_says(done, tmp_path):
     out, _, model = done
     new = make_images(tmp_path / "new", seed=0, n=36)
     images = read_images(new, (7, 6), color=False, progress=False)
-    for path in (out, out / "model.npz", out / "model.json"):
+    for path in (out, out / "model.safetensors"):
         collection, found, nearest = predict(path, new)
         assert collection.paths == images.paths
         np.testing.assert_array_equal(found.clusters, model.predict(images.images))
@@ -95,9 +96,9 @@ def test_sources_and_models_that_are_none(done, tmp_path, photos):
         predict(done[0], tmp_path / "nothing")
     with pytest.raises(ValueError, match=r"digits must be 7 x 6 .*, got 8 x 8"):
         predict(done[0], "digits")
-    with pytest.raises(FileNotFoundError, match=r"model.json: there is no such file"):
+    with pytest.raises(FileNotFoundError, match=r"model.safetensors: there is no such"):
         predict(tmp_path, photos)
-    with pytest.raises(FileNotFoundError, match="there is nothing"):
+    with pytest.raises(FileNotFoundError, match="nothing: there is no such file"):
         predict(tmp_path / "nothing", photos)
 
 
@@ -105,9 +106,7 @@ def test_sources_and_models_that_are_none(done, tmp_path, photos):
     ("field", "value"), [("fit", "zoom"), ("rows", [0, 0, 0]), ("title", 3)]
 )
 def test_a_model_that_was_tampered_with(results, photos, field, value):
-    record = json.loads((results / "model.json").read_text())
-    record["about"][field] = value
-    (results / "model.json").write_text(json.dumps(record))
+    edit_record(results, lambda record: record["about"].update({field: value}))
     with pytest.raises(ValueError, match=r"fit must be one of|says nothing of its ima"):
         predict(results, photos)
 

@@ -11,7 +11,7 @@ from small_photos import FILES, make_images, run, snapshot, table
 
 from twofold import TSNMF, AutoTSNMF
 from twofold.app.workflow import cluster, predict, read, rewrite_report
-from twofold.estimators.model_files import load_model
+from twofold.estimators import load_model
 from twofold.progress import listening
 
 SEARCHED = FILES | {"search.csv"}
@@ -139,8 +139,8 @@ def test_the_steps(photos, tmp_path):
     assert [step.done for step in writing] == list(range(8))
     assert {step.total for step in writing} == {7}
     assert [step.facts["file"] for step in writing[:-1]] == [
-        *("assignments.csv", "duplicates.csv", "model.npz", "search.csv", "clusters"),
-        *("report.json", "report.html"),
+        *("assignments.csv", "duplicates.csv", "model.safetensors", "search.csv"),
+        *("clusters", "report.json", "report.html"),
     ]
 
 

@@ -1,0 +1,206 @@
+"""The contents of a model file: typed facts, a table of arrays, and their checks."""
+
+import json
+import math
+import reprlib
+import sys
+from numbers import Real
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+
+import twofold
+from twofold.core import terms
+from twofold.core.graphs import graph_kind
+
+FORMAT, VERSION = "twofold model", 1
+
+MAX_RECORD = 64 * 2**20
+"""Maximum number of bytes of a record in the header of a file."""
+
+_MAX = sys.float_info.max
+
+
+class NewerVersionError(ValueError):
+    """Raised for an intact file that this version of twofold cannot read."""
+
+
+class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Facts of a fit, named as in ``FittedState`` and ``Predictor``."""
+
+    scale: Literal["sample", "global"]
+    typical_norm: Annotated[float, Meta(gt=0, le=_MAX)]
+    assign_labels: Literal["graph", "k-means"]
+    graph: str
+    n_neighbors: Annotated[int, Meta(ge=1)]
+    weights: dict[str, Annotated[float, Meta(ge=0, le=_MAX)]]
+    terms: tuple[str, ...]  # keys of objective_terms_
+    feature_names: tuple[str, ...] | None
+    column_major: tuple[str, ...]  # names of arrays
+
+    def __post_init__(self) -> None:
+        """Check the names of the graph and of the weights."""
+        graph_kind(self.graph)
+        known = {term.parameter for term in terms.TERMS}
+        if not self.weights.keys() <= known:
+            raise ValueError(
+                f"weights must be of {', '.join(sorted(known))}, got "
+                f"{reprlib.repr(sorted(self.weights))}"
+            )
+
+
+class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The contents of a model file besides its arrays."""
+
+    format: Literal["twofold model"]
+    version: Literal[1]
+    twofold: str  # version of twofold that wrote the file
+    parameters: dict[str, str | bool | int | float | tuple[int, ...] | None]
+    fit: Fit
+    about: dict[str, Any]
+    sha256: str  # digest of the arrays and of the other fields
+
+
+def read_record(found: Any) -> Record:
+    """Validate a decoded record."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError(f"must be a {FORMAT}, got a file of another kind")
+    version = found.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise NewerVersionError(
+            f"was written by a newer twofold, {reprlib.repr(found.get('twofold'))}, "
+            f"and this is twofold {twofold.__version__}; upgrade twofold"
+        )
+    return msgspec.convert(found, Record)
+
+
+def to_json(value: Any) -> str:
+    """Encode a value; the result must fit into the header of a file.
+
+    The standard library does it, since file names in ``about`` may contain lone
+    surrogates, which msgspec refuses.
+    """
+    text = json.dumps(value, allow_nan=False, default=_number, separators=(",", ":"))
+    n_bytes = len(json.dumps(text))  # the header is JSON, and the text a string in it
+    if n_bytes > MAX_RECORD:
+        raise ValueError(f"takes {n_bytes:,} bytes of {MAX_RECORD:,} as JSON")
+    return text
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is nothing that JSON can hold")
+
+
+class Spec(NamedTuple):
+    """Axes, range and dtype of an array; no dtype stands for the precision of a fit."""
+
+    axes: str
+    lowest: float = -_MAX
+    highest: float = _MAX
+    dtype: str = ""
+
+
+ARRAYS = {
+    "components_": Spec("k sample"),
+    "coefficients_": Spec("n k", 0),
+    "labels_": Spec("n", 0, dtype="int64"),
+    "reconstruction_error_": Spec("n", 0),
+    "left_projection_": Spec("height left"),
+    "right_projection_": Spec("width right"),
+    "objective_history_": Spec("iterations", dtype="float64"),
+    "objective_terms": Spec("terms iterations", dtype="float64"),
+    "fitted_coefficients": Spec("n k", 0),
+    "fitted_labels": Spec("n", 0, dtype="int64"),
+    "lengths": Spec("1 k", 5e-324),  # positive
+    "centers": Spec("found k", 0),
+    "left.directions": Spec("1 height left"),
+    "left.features": Spec("n channels*width*left"),
+    "left.centroid_features": Spec("k channels*width*left"),
+    "left.bandwidth": Spec("1 1", 0),
+    "right.directions": Spec("1 width right"),
+    "right.features": Spec("n channels*height*right"),
+    "right.centroid_features": Spec("k channels*height*right"),
+    "right.bandwidth": Spec("1 1", 0),
+    "completion.mean": Spec("channels height width"),
+    "completion.left": Spec("height rows"),
+    "completion.right": Spec("width columns"),
+    "completion.gain": Spec("channels rows columns", 0, 1),
+    "init": Spec("n k", 0, dtype="float64"),
+}
+"""All arrays; the completion and ``init`` are optional.
+
+Names that end in an underscore are attributes of the estimator.
+"""
+
+Layouts = dict[str, tuple[str, tuple[int, ...]]]
+"""Dtypes and shapes of arrays by name."""
+
+
+def check_layouts(found: Layouts, fit: Fit) -> None:
+    """Raise a ValueError unless the arrays are complete and their layouts agree."""
+    _check_names(set(found))
+    precision, sizes = _precision_and_sizes(found, fit)
+    for name in sorted(found.keys() - {"components_"}, key=list(ARRAYS).index):
+        axes, shape = ARRAYS[name].axes.split(), found[name][1]
+        for axis, size in zip(axes, shape, strict=False):
+            sizes.setdefault(axis, size)  # the first array with an axis sets its size
+        expected = tuple(
+            math.prod(sizes.get(factor, 0) for factor in axis.split("*"))
+            for axis in axes
+        )
+        dtype = ARRAYS[name].dtype or precision
+        if found[name] != (dtype, expected):
+            raise ValueError(
+                f"{name} must be {dtype} of shape {expected}, got {found[name][0]} of "
+                f"shape {reprlib.repr(shape)}"
+            )
+
+
+def _precision_and_sizes(found: Layouts, fit: Fit) -> tuple[str, dict[str, int]]:
+    """Return the precision of the fit, and the sizes of axes that components_ has."""
+    precision, (k, *sample) = found["components_"]
+    if precision not in ("float32", "float64") or not 1 <= len(sample) <= 3:
+        raise ValueError(
+            "components_ must be float32 or float64 of 2 to 4 axes, got "
+            f"{precision} of {1 + len(sample)}"
+        )
+    names, n_features = fit.feature_names, math.prod(sample)
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"feature_names must be {n_features}, got {len(names)}")
+    height, width, channels = (*sample, 1, 1)[:3]
+    sizes = {"1": 1, "k": k, "height": height, "width": width, "channels": channels}
+    return precision, sizes | {"terms": len(fit.terms)}
+
+
+def _check_names(found: set[str]) -> None:
+    completion = {name for name in ARRAYS if name.startswith("completion.")}
+    optional = {"init"} if completion & found else {"init", *completion}
+    odd = sorted((found - ARRAYS.keys()) | (ARRAYS.keys() - found - optional))
+    if odd:
+        raise ValueError(
+            "must hold each of its arrays and nothing else, got "
+            f"{reprlib.repr(odd)} missing or in surplus"
+        )
+
+
+def check_values(arrays: dict[str, np.ndarray]) -> None:
+    """Raise a ValueError for numbers that no fit leaves behind."""
+    for name, array in arrays.items():
+        _, lowest, highest, _ = ARRAYS[name]
+        # As Python's numbers: single precision has no 5e-324.
+        least, most = float(array.min()), float(array.max())
+        if not lowest <= least <= most <= highest:  # or NaN
+            raise ValueError(
+                f"{name} must hold finite numbers from {lowest} to {highest}, got "
+                f"{least} to {most}"
+            )
+    n_found = len(arrays["centers"])
+    for name in ("labels_", "fitted_labels"):
+        if not np.array_equal(np.unique(arrays[name]), np.arange(n_found)):
+            raise ValueError(f"{name} must name {n_found} clusters, from 0 on")
