@@ -193,7 +193,7 @@ def test_a_job_of_a_killed_process_is_taken_over(tmp_path, logged, monkeypatch):
     def kill_in_the_end():
         """When nothing is left but what the stuck process has claimed."""
         try:
-            wait_for_results(path, FITS - len(all_jobs(SLOW)[0].settings))
+            wait_for_results(path, FITS - len(all_jobs(SLOW)[0].grid_points))
         finally:
             kill_all(stuck)
 

@@ -17,16 +17,12 @@ class Claims:
 
     The operating system releases a lock when its process ends, even if the process is
     killed. A claim therefore never outlives its process.
-
-    Parameters
-    ----------
-    store : Path
-        Path of the store. The lock file is this path with the suffix ``.claims``.
     """
 
     def __init__(self, store: Path) -> None:
         self._file: Any = None
         if fcntl is not None:
+            # The bytes are never written: a lock may lie beyond the end of its file.
             self._file = store.with_name(f"{store.name}.claims").open("wb")
 
     def take(self, job: Job) -> bool:
@@ -35,7 +31,7 @@ class Claims:
             return True
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte_offset(job))
-        except (BlockingIOError, PermissionError):
+        except (BlockingIOError, PermissionError):  # POSIX allows either error
             return False
         return True
 

@@ -59,6 +59,7 @@ class CoefficientKMeans(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.random_state = random_state
 
+    # The decomposition is a user's estimator and must validate its own parameters.
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> "CoefficientKMeans":
         """Fit the decomposition to X and K-means to its coefficients."""
@@ -91,6 +92,7 @@ class CoefficientKMeans(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # Tags are also read before the parameters are validated.
         if isinstance(self.decomposition, BaseEstimator):
             tags.input_tags = get_tags(self.decomposition).input_tags
         return tags
@@ -162,7 +164,7 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
         with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
             warnings.simplefilter("always")
             labels = spectral.fit_predict(X)
-        # Number the clusters without gaps, as some may be empty.
+        # Some clusters may be empty: number the others without gaps.
         self.labels_ = np.unique(labels, return_inverse=True)[1]
         if caught:  # there may be hundreds of them
             warnings.warn(

@@ -25,27 +25,20 @@ from twofold.paper.published import (
     paper_tables,
 )
 
+Kind = tuple[str, int, str, str]
+"""Data set, N, method and measure."""
+
 Scores = dict[str, dict[int, float | None]]
 """Scores by grid point (JSON) and subset. A score is None if its fit failed."""
 
 
 @dataclass(frozen=True)
 class Outcome(Cell):
-    """Measured mean and standard deviation of a method for one N.
+    """Measured mean and standard deviation of a method for one N."""
 
-    Attributes
-    ----------
-    grid_point : str or None
-        Grid point of the mean, as JSON. None if every subset has its own grid point.
-    subsets : int
-        Number of subsets in the mean.
-    complete : bool
-        Whether the whole grid was run on all subsets of the protocol.
-    """
-
-    grid_point: str | None = None
-    subsets: int = 0
-    complete: bool = True
+    grid_point: str | None = None  # JSON; None if every subset has its own grid point
+    subsets: int = 0  # number of subsets in the mean
+    complete: bool = True  # whether the whole grid was run on all subsets
 
 
 NOT_RUN = Outcome(None, complete=False)
@@ -54,21 +47,11 @@ NOT_RUN = Outcome(None, complete=False)
 
 @dataclass(frozen=True)
 class Pair:
-    """One cell of a table: our outcome and the paper's.
+    """One cell of a table: our outcome and the paper's."""
 
-    Attributes
-    ----------
-    ours : Outcome
-        Measured outcome. Its mean is None if there are no results.
-    paper : Cell
-        Published cell. Its mean is None if the paper has no such cell.
-    best : bool
-        Whether our mean is the highest in its row.
-    """
-
-    ours: Outcome
-    paper: Cell
-    best: bool
+    ours: Outcome  # its mean is None if there are no results
+    paper: Cell  # its mean is None if the paper has no such cell
+    best: bool  # whether our mean is the highest in its row
 
     @property
     def difference(self) -> float | None:
@@ -80,33 +63,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Table:
-    """One measure on one data set, with our scores and the paper's.
-
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    title : str
-        Title of the data set.
-    metric : str
-        Name of the measure, a key of ``METRICS``.
-    rows : tuple of int
-        Numbers of clusters, N.
-    methods : tuple of str
-        Names of the methods.
-    ours : dict of (int, str) to Outcome
-        Measured outcomes by N and method. Methods without results have no entry.
-    paper : dict of (int, str) to Cell
-        Published cells by N and method.
-    """
+    """One measure on one data set, with our scores and the paper's."""
 
     data: str
-    title: str
-    metric: str
-    rows: tuple[int, ...]
+    title: str  # title of the data set
+    metric: str  # a key of METRICS
+    rows: tuple[int, ...]  # numbers of clusters, N
     methods: tuple[str, ...]
-    ours: dict[tuple[int, str], Outcome]
-    paper: dict[tuple[int, str], Cell]
+    ours: dict[tuple[int, str], Outcome]  # by N and method, if there are results
+    paper: dict[tuple[int, str], Cell]  # by N and method
 
     def average(self, method: str) -> float | None:
         """Return our mean over all rows, or None if a row is missing."""
@@ -148,17 +113,7 @@ class Table:
 def build_tables(
     protocol: Protocol, results: Iterable[Result], best: str
 ) -> list[Table]:
-    """Build the tables of all data sets that have results.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        Protocol of the results.
-    results : iterable of Result
-        Results of this protocol.
-    best : {"combination", "subset"}
-        Score of a grid that is reported, see ``summarize``.
-    """
+    """Build the tables of all data sets that have results. See ``summarize``."""
     grouped = _group_scores(protocol, results)
     return [
         _table(protocol, grouped, data, metric, best)
@@ -168,18 +123,14 @@ def build_tables(
     ]
 
 
-def _group_scores(
-    protocol: Protocol, results: Iterable[Result]
-) -> dict[tuple[str, int, str, str], Scores]:
+def _group_scores(protocol: Protocol, results: Iterable[Result]) -> dict[Kind, Scores]:
     """Group scores by data, N, method and measure, without the studies."""
     grids = {
         (data, method): set(map(as_json, grid_points_of(protocol, data, method)))
         for data in protocol.data
         for method in methods_of(protocol, data)
     }
-    grouped: dict[tuple[str, int, str, str], Scores] = defaultdict(
-        lambda: defaultdict(dict)
-    )
+    grouped: dict[Kind, Scores] = defaultdict(lambda: defaultdict(dict))
     for result in results:
         if result.grid_point in grids[result.data, result.method]:
             for metric in METRICS:
@@ -191,7 +142,7 @@ def _group_scores(
 
 def _table(
     protocol: Protocol,
-    grouped: dict[tuple[str, int, str, str], Scores],
+    grouped: dict[Kind, Scores],
     data: str,
     metric: str,
     best: str,
@@ -253,6 +204,7 @@ def _best_subsets(scores: Scores, complete: bool) -> Outcome:
 
 def _is_highest(mean: float | None, means: Iterable[float | None]) -> bool:
     """Return whether a mean is the highest of its row when rounded to two decimals."""
+    # Means that are printed alike share the mark of the best.
     shown = [round(other, 2) for other in means if other is not None]
     return mean is not None and round(mean, 2) == max(shown)
 

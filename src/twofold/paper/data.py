@@ -62,30 +62,14 @@ PAPER_DATA = tuple(name for name in DATA if name != "digits")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Images and classes of a data set after the removal of entries.
+    """Images and classes of a data set after the removal of entries."""
 
-    Attributes
-    ----------
-    images : ndarray of shape (n, h, w) or (n, h, w, c), float
-        Images in which missing entries are 0.
-    missing : boolean ndarray of the same shape, or None
-        Mask of the missing entries. None if no entry is missing.
-    target : ndarray of shape (n,)
-        Classes.
-    rows : tuple of int
-        Numbers of classes, N, of the random subsets.
-    n_classes : int
-        Number of classes.
-    digest : str
-        Digest of images and classes.
-    """
-
-    images: np.ndarray
-    missing: np.ndarray | None
-    target: np.ndarray
-    rows: tuple[int, ...]
+    images: np.ndarray  # (n, h, w) or (n, h, w, c), float; missing entries are 0
+    missing: np.ndarray | None  # mask of the missing entries; None if there are none
+    target: np.ndarray  # (n,), classes
+    rows: tuple[int, ...]  # numbers of classes, N, of the random subsets
     n_classes: int
-    digest: str
+    digest: str  # of images and classes
 
 
 def find_data(name: str) -> DataSet:
@@ -112,7 +96,7 @@ def is_here(name: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=2)  # neighbouring jobs have the same data set
 def load_data(name: str, seed: int) -> Loaded:
     """Load a data set and remove the share of entries that it asks for."""
     data_set = find_data(name)
@@ -137,14 +121,9 @@ def load_data(name: str, seed: int) -> Loaded:
         )
     missing = np.isnan(images)
     images = np.where(missing, 0.0, images)
-    return Loaded(
-        images,
-        missing if missing.any() else None,
-        target,
-        rows,
-        n_classes,
-        digest or _digest(images, target),
-    )
+    digest = digest or _digest(images, target)
+    mask = missing if missing.any() else None
+    return Loaded(images, mask, target, rows, n_classes, digest)
 
 
 def _read(name: str, data_set: DataSet) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +131,7 @@ def _read(name: str, data_set: DataSet) -> tuple[np.ndarray, np.ndarray]:
     try:
         bunch = data_set.load()
         return np.asarray(bunch.images, dtype=np.float64), np.asarray(bunch.target)
-    except FileNotFoundError:
+    except FileNotFoundError:  # of a data set that is not on this machine
         raise
     except Exception as failure:
         raise ValueError(
@@ -170,9 +149,8 @@ def load_subset(
     Missing entries are 0, or NaN if ``missing_as_nan``.
     """
     loaded = load_data(name, seed)
-    indices = datasets.sample_classes(
-        loaded.target, n_clusters, subset_seed(seed, n_clusters, subset)
-    )
+    class_seed = subset_seed(seed, n_clusters, subset)
+    indices = datasets.sample_classes(loaded.target, n_clusters, class_seed)
     images = loaded.images[indices]
     if missing_as_nan and loaded.missing is not None:
         images = np.where(loaded.missing[indices], np.nan, images)
@@ -186,6 +164,7 @@ def subset_seed(seed: int, n_clusters: int, subset: int) -> int:
     from the same random numbers.
     """
     sequence = np.random.SeedSequence([seed, n_clusters, subset])
+    # The shift keeps the seed below 2^31, the limit of a signed 32-bit integer.
     return int(sequence.generate_state(1)[0] >> 1)
 
 

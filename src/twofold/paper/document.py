@@ -75,6 +75,7 @@ def _incomplete_rows(of_data: list[Table]) -> list[str]:
     """Describe the methods whose rows are missing or incomplete."""
     if not of_data:
         return []
+    # The tables of one data set differ in the measure, not in the fits.
     table, missing = of_data[0], defaultdict(list)
     for method in table.methods:
         rows = [n for n in table.rows if not table.pair(n, method).ours.complete]
@@ -103,16 +104,15 @@ def _averages(tables: list[Table]) -> str:
 def _best_other(table: Table, method: str) -> str:
     """Return the best other method with the same input, and its average."""
     handles_missing = find_method(method).handles_missing
-    others = [
-        m
-        for m in table.methods
-        if m != method and find_method(m).handles_missing == handles_missing
+    averages = [
+        (mean, other)
+        for other in table.methods
+        if other != method and find_method(other).handles_missing == handles_missing
+        if (mean := table.average(other)) is not None
     ]
-    averages = ((table.average(other), other) for other in others)
-    present = [(mean, other) for mean, other in averages if mean is not None]
-    if not present:
+    if not averages:
         return ""
-    mean, other = max(present)
+    mean, other = max(averages)
     return f"{find_method(other).title} {mean:.2f}"
 
 
@@ -120,27 +120,18 @@ def _agreement(tables: list[Table]) -> str:
     """Count the cells of each method that are close to, above or below the paper's."""
     rows = []
     for method in dict.fromkeys(m for table in tables for m in table.methods):
-        pairs = [
-            table.pair(n, method)
-            for table in tables
-            if method in table.methods
-            for n in table.rows
-        ]
-        gaps = [
-            pair.difference
-            for pair in pairs
-            if pair.ours.complete and pair.difference is not None
-        ]
+        of_method = [table for table in tables if method in table.methods]
+        pairs = [table.pair(n, method) for table in of_method for n in table.rows]
+        complete = [pair.difference for pair in pairs if pair.ours.complete]
+        gaps = [gap for gap in complete if gap is not None]
         if gaps:
-            near = sum(abs(gap) <= CLOSE for gap in gaps)
             higher = sum(gap > CLOSE for gap in gaps)
             lower = sum(gap < -CLOSE for gap in gaps)
-            counts = [f"{count}" for count in (len(gaps), near, higher, lower)]
-            rows.append([find_method(method).title, *counts, f"{fmean(gaps):+.1f}"])
-    header = [
-        *("method", "cells", f"within {CLOSE:g} points", "ours higher", "ours lower"),
-        "mean difference",
-    ]
+            counts = len(gaps), len(gaps) - higher - lower, higher, lower
+            title, mean = find_method(method).title, f"{fmean(gaps):+.1f}"
+            rows.append([title, *map(str, counts), mean])
+    near = f"within {CLOSE:g} points"
+    header = ["method", "cells", near, "ours higher", "ours lower", "mean difference"]
     return _table(header, rows)
 
 

@@ -31,13 +31,8 @@ A method that is not listed counts as slow as the slowest.
 class Estimate:
     """Estimated seconds of work in jobs that have not ended.
 
-    Parameters
-    ----------
-    store : Store
-        Store whose running times are used for fits of the same data set, method and
-        number of clusters. For all other fits ``rough_seconds`` is used.
-    jobs : iterable of Job
-        Jobs to run.
+    The running times in the store are used for fits of the same data set, method and
+    number of clusters, and ``rough_seconds`` for all other fits.
     """
 
     def __init__(self, store: Store, jobs: Iterable[Job]) -> None:
@@ -57,6 +52,7 @@ class Estimate:
 
     def seconds_left_after(self, elapsed: float) -> float:
         """Return the estimate if the finished jobs took ``elapsed`` seconds."""
+        # Rounding can leave a sum of differences just below zero.
         return elapsed * max(self._left, 0.0) / self._done
 
     def _expected(self, job: Job) -> float:
@@ -70,4 +66,5 @@ def rough_seconds(job: Job) -> float:
     n = len(loaded.target) * job.n_clusters / loaded.n_classes
     pixels = math.prod(loaded.images.shape[1:])
     on_orl = _SECONDS.get(job.method, max(_SECONDS.values()))
+    # ORL has 400 images of 1024 pixels.
     return on_orl * (n / 400) ** 0.9 * (pixels / 1024) ** 0.6

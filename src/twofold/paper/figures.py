@@ -13,20 +13,10 @@ from twofold.paper.objects import find_method
 from twofold.paper.published import METRICS, Cell
 from twofold.paper.studies import Study
 
+# In the order of ``all_methods``. The missing-aware forms have lighter colours.
 _COLORS = (
-    "#7f7f7f",
-    "#8c564b",
-    "#e377c2",
-    "#17becf",
-    "#bcbd22",
-    "#9467bd",
-    "#2ca02c",
-    "#ff7f0e",
-    "#1f77b4",
-    "#d62728",
-    "#98df8a",
-    "#aec7e8",
-    "#ff9896",
+    *("#7f7f7f", "#8c564b", "#e377c2", "#17becf", "#bcbd22", "#9467bd", "#2ca02c"),
+    *("#ff7f0e", "#1f77b4", "#d62728", "#98df8a", "#aec7e8", "#ff9896"),
 )
 _MARKERS = "ovs^<>DpXPDXP"
 _HEADLINE = "ts-nmf"
@@ -35,6 +25,7 @@ _HEADLINE = "ts-nmf"
 
 def new_figure(width: float, height: float) -> Figure:
     """Return a figure without a window."""
+    # Unlike pyplot, a Figure with its own canvas needs no display and no closing.
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasSVG(figure)
     return figure
@@ -46,9 +37,7 @@ def against_clusters(table: Table) -> Figure:
     sources: list[tuple[Any, str]] = [(table.ours, "measured")]
     if table.paper:
         sources.append((table.paper, "the paper's"))
-    panels = figure.subplots(1, len(sources), sharey=True, sharex=True, squeeze=False)[
-        0
-    ]
+    [panels] = figure.subplots(1, len(sources), sharex=True, sharey=True, squeeze=False)
     for axes, (cells, title) in zip(panels, sources, strict=True):
         for index, method in enumerate(table.methods):
             if cells is table.ours or not find_method(method).handles_missing:
@@ -71,14 +60,11 @@ def _draw_curve(axes: Any, table: Table, cells: Any, method: str, index: int) ->
     """Draw means and standard deviations of one method against N."""
     points = [(n, cells.get((n, method), Cell(None))) for n in table.rows]
     points = [(n, cell) for n, cell in points if cell.mean is not None]
-    rows = [n for n, _ in points]
-    means = [cell.mean for _, cell in points]
-    deviations = [cell.std or 0.0 for _, cell in points]
     is_headline = method == _HEADLINE
     axes.errorbar(
-        rows,
-        means,
-        yerr=deviations,
+        [n for n, _ in points],
+        [cell.mean for _, cell in points],
+        yerr=[cell.std or 0.0 for _, cell in points],
         label=find_method(method).title,
         color=_COLORS[index % len(_COLORS)],
         marker=_MARKERS[index % len(_MARKERS)],
@@ -116,8 +102,8 @@ def over_weights(study: Study, title: str) -> Figure:
         grid = study.weights[metric]
         energies = sorted({energy for energy, _ in grid})
         graphs = sorted({graph for _, graph in grid})
-        nan = float("nan")
-        values = [[grid.get((e, g), nan) for g in graphs] for e in energies]
+        # NaN leaves the cell of a pair without a result empty.
+        values = [[grid.get((e, g), np.nan) for g in graphs] for e in energies]
         shown = axes.imshow(values, origin="lower", cmap="viridis", aspect="auto")
         axes.set_xticks(range(len(graphs)), [f"{g:g}" for g in graphs], rotation=45)
         axes.set_yticks(range(len(energies)), [f"{e:g}" for e in energies])
@@ -134,7 +120,7 @@ def convergence(studies: Sequence[Study], titles: dict[str, str]) -> Figure:
     axes = figure.subplots()
     for study in studies:
         trace = np.array(study.trace)
-        if len(trace) > 1 and trace[0] != trace[-1]:
+        if len(trace) > 1 and trace[0] != trace[-1]:  # no division by zero below
             scaled = (trace - trace[-1]) / abs(trace[0] - trace[-1])
             axes.plot(np.arange(1, len(trace) + 1), scaled, label=titles[study.data])
     axes.set(

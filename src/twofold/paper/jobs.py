@@ -6,6 +6,7 @@ import os
 import platform
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -29,56 +30,26 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 
 @dataclass(frozen=True)
 class Result:
-    """Scores and circumstances of one fit.
+    """Scores and circumstances of one fit."""
 
-    Attributes
-    ----------
-    key : str
-        Key of the fit, one of ``Job.keys``.
-    data, method : str
-        Names of the data set and the method.
-    grid_point : str
-        Parameters of the fit, as JSON.
-    n_clusters, subset, seed : int
-        Number of classes, index of the subset and seed of the protocol.
-    max_iter : int or None
-        Maximum number of iterations, or None for the default of the method.
-    n_samples : int
-        Number of samples in the subset.
-    accuracy, nmi, purity : float or None
-        Scores in percent. None if the fit failed.
-    seconds : float
-        Seconds of the job, without loading, divided by its number of fits.
-    n_iter : int or None
-        Number of iterations. None if the model does not count them.
-    trace : str or None
-        Objective of every iteration, as JSON. None if the job is not traced.
-    error : str or None
-        Reason of a failure. None if the fit succeeded.
-    origin : str
-        Machine and versions, as JSON.
-    finished : float
-        Time of the end of the fit, in seconds since 1970.
-    """
-
-    key: str
+    key: str  # one of Job.keys
     data: str
     method: str
-    grid_point: str
+    grid_point: str  # parameters of the fit, as JSON
     n_clusters: int
-    subset: int
-    seed: int
-    max_iter: int | None
+    subset: int  # index of the subset
+    seed: int  # seed of the protocol
+    max_iter: int | None  # None means the default of the method
     n_samples: int
-    accuracy: float | None
+    accuracy: float | None  # percent; the scores are None if the fit failed
     nmi: float | None
     purity: float | None
-    seconds: float
-    n_iter: int | None
-    trace: str | None
-    error: str | None
-    origin: str
-    finished: float
+    seconds: float  # of the job, without loading, divided by its number of fits
+    n_iter: int | None  # None if the model does not count iterations
+    trace: str | None  # objective of every iteration, as JSON, if the job is traced
+    error: str | None  # reason of a failure; None if the fit succeeded
+    origin: str  # machine and versions, as JSON
+    finished: float  # end of the fit, in seconds since 1970
 
 
 def run_job(job: Job, device: str | None = None) -> list[Result]:
@@ -87,20 +58,16 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
     If a fit fails, all results of its job carry the error instead of scores.
     """
     method = find_method(job.method)
-    images, target = load_subset(
-        job.data,
-        job.n_clusters,
-        job.subset,
-        job.seed,
-        missing_as_nan=method.handles_missing,
-    )
+    subset = job.data, job.n_clusters, job.subset, job.seed
+    images, target = load_subset(*subset, missing_as_nan=method.handles_missing)
     begin = time.perf_counter()
     outcomes: list[dict[str, Any]]
+    # One thread for each job: the jobs themselves run side by side.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # extreme grid points may not converge
         try:
-            fits = fit_all(job, images, device)
-            outcomes = [_scores(job, *fit, target) for fit in fits]
+            fitted = fit_all(job, images, device)
+            outcomes = [_scores(job, *fit, target) for fit in fitted]
         except Exception as failure:
             reason = f"{type(failure).__name__}: {failure}"
             outcomes = [{"error": reason[:500]}] * len(job.grid_points)
@@ -112,16 +79,10 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         "seconds": seconds,
         "origin": origin(device if method.takes_tensors else None),
     }
+    fits = zip(job.keys, job.grid_points, outcomes, strict=True)
     return [
-        Result(
-            **(shared | outcome),
-            key=key,
-            grid_point=grid_point,
-            finished=time.time(),
-        )
-        for key, grid_point, outcome in zip(
-            job.keys, job.grid_points, outcomes, strict=True
-        )
+        Result(**(shared | outcome), key=key, grid_point=point, finished=time.time())
+        for key, point, outcome in fits
     ]
 
 
@@ -149,11 +110,9 @@ def fit_all(
         return method.build(job.n_clusters, random_state=seed, **options, **grid_point)
 
     if len(grid_points) > 1 and method.swept:
-        pairs = [
-            tuple(grid_point[name] for name in method.swept)
-            for grid_point in grid_points
-        ]
-        models = build(grid_points[0]).fit_sweep(X, pairs)
+        # The grid points of a job differ only in the swept parameters.
+        values = [tuple(point[name] for name in method.swept) for point in grid_points]
+        models = build(grid_points[0]).fit_sweep(X, values)
         return [(model, to_numpy(model.labels_)) for model in models]
     models = [build(grid_point) for grid_point in grid_points]
     return [(model, to_numpy(model.fit_predict(X))) for model in models]
@@ -178,10 +137,8 @@ def origin(device: str | None) -> str:
     """Return the machine and the versions of the packages, as JSON."""
     versions = {"twofold": twofold.__version__}
     for package in _PACKAGES:
-        try:
+        with suppress(ModuleNotFoundError):  # PyTorch is optional
             versions[package] = version(package)
-        except ModuleNotFoundError:
-            continue
     return as_json(
         {
             "machine": platform.machine(),
@@ -197,6 +154,6 @@ def origin(device: str | None) -> str:
 def _device_name(device: str | None) -> str:
     if device is None or not device.startswith("cuda"):
         return device or "cpu"
-    import torch
+    import torch  # optional, and slow to import
 
     return torch.cuda.get_device_name(device)

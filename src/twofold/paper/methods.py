@@ -205,15 +205,14 @@ def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
     Directions and weights, which the paper tunes, have the defaults of ``TSNMF``.
     """
     [seed] = draw_seeds(random_state, 1)
-    paper = {
+    paper: dict[str, Any] = {
         "graph": "binary",
         "n_neighbors": 5,
         "assign_labels": "k-means",
         "tol": 1e-2,
         "eigen_tol": 1e-6,
     }
-    options = {**paper, **more}
-    return TSNMF(n_clusters, random_state=seed, **options)
+    return TSNMF(n_clusters, random_state=seed, **(paper | more))
 
 
 def _kmeans(n_clusters: int, seed: int, **more: Any) -> KMeans:
@@ -235,11 +234,7 @@ PAPER_METHODS: dict[str, Method] = {
     "ts-nmf": Method(
         "TS-NMF",
         ts_nmf,
-        {
-            "n_directions": DIRECTIONS,
-            "energy_weight": WEIGHTS,
-            "graph_weight": WEIGHTS,
-        },
+        {"n_directions": DIRECTIONS, "energy_weight": WEIGHTS, "graph_weight": WEIGHTS},
         swept=("energy_weight", "graph_weight"),
         iterative=True,
         takes_tensors=True,

@@ -19,11 +19,12 @@ def by_import_path(option: str, path: str, known: Iterable[str]) -> Any:
             f"{option} must be one of {', '.join(known)}, or an import path "
             f"module:object, got {path!r}"
         )
+    # At the end, so that no file of the working folder hides an installed module.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
         return getattr(importlib.import_module(module), name)
-    except Exception as failure:
+    except Exception as failure:  # a user's module may raise any error
         reason = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
         raise ValueError(f"{option} {path} cannot be imported: {reason}") from failure
 
@@ -49,7 +50,7 @@ def source_digest(name: str) -> str:
     """
     if name in all_methods():
         return ""
-    find_method(name)
+    find_method(name)  # imports the module
     file = sys.modules[name.partition(":")[0]].__file__
     source = Path(file).read_bytes() if file else b""
     return hashlib.sha256(source).hexdigest()[:16]

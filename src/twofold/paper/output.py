@@ -23,20 +23,10 @@ from twofold.paper.tables import BLANK, cell_text, csv_text, latex
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure.
+    """A figure."""
 
-    Attributes
-    ----------
-    data : str or None
-        Name of its data set. None if the figure shows all data sets.
-    name, caption : str
-        Short name for the file, and caption.
-    svg : str
-        The figure as SVG.
-    """
-
-    data: str | None
-    name: str
+    data: str | None  # name of the data set; None if the figure shows all of them
+    name: str  # short name for the file
     caption: str
     svg: str
 
@@ -50,12 +40,7 @@ def write_all(reproduction: Reproduction, folder: Path) -> list[Path]:
     """Write tables, figures and the HTML page into a folder.
 
     Every file is replaced by an atomic rename, so that an interruption leaves either
-    the old or the new file.
-
-    Returns
-    -------
-    list of Path
-        Written files, the HTML page last.
+    the old or the new file. Return the paths of the files, the HTML page last.
     """
     pictures = draw_all(reproduction)
     by_data = groupby(reproduction.tables, key=lambda table: table.data)
@@ -82,31 +67,26 @@ def draw_all(reproduction: Reproduction) -> list[Picture]:
         )
         return []
     titles = {table.data: table.title for table in reproduction.tables}
-    pictures = [
-        Picture(
-            table.data,
-            table.metric,
-            f"{table.title}: {METRICS[table.metric].lower()} against N",
-            _svg(figures.against_clusters(table)),
-        )
-        for table in reproduction.tables
-    ]
+    pictures: list[Picture] = []
+
+    def add(data: str | None, name: str, caption: str, figure: Any) -> None:
+        pictures.append(Picture(data, name, caption, _svg(figure)))
+
+    for table in reproduction.tables:
+        caption = f"{table.title}: {METRICS[table.metric].lower()} against N"
+        add(table.data, table.metric, caption, figures.against_clusters(table))
     for study in reproduction.studies:
         data, title = study.data, titles[study.data]
         if any(len(curve) > 1 for curve in study.directions.values()):
-            drawn = _svg(figures.against_directions(study, title))
-            pictures.append(
-                Picture(data, "directions", f"{title}: scores against r", drawn)
-            )
+            figure = figures.against_directions(study, title)
+            add(data, "directions", f"{title}: scores against r", figure)
         if study.weights:
-            drawn = _svg(figures.over_weights(study, title))
-            pictures.append(
-                Picture(data, "weights", f"{title}: scores over both weights", drawn)
-            )
+            figure = figures.over_weights(study, title)
+            add(data, "weights", f"{title}: scores over both weights", figure)
     if any(study.trace for study in reproduction.studies):
-        drawn = _svg(figures.convergence(reproduction.studies, titles))
         caption = "How far the objective is from its last value, by iteration"
-        pictures.append(Picture(None, "convergence", caption, drawn))
+        figure = figures.convergence(reproduction.studies, titles)
+        add(None, "convergence", caption, figure)
     return pictures
 
 
@@ -176,10 +156,11 @@ def _embedded(picture: Picture) -> dict[str, str]:
 
 
 def _svg(figure: Any) -> str:
-    from matplotlib import rc_context
+    from matplotlib import rc_context  # optional
 
     file = io.StringIO()
-    with rc_context({"svg.hashsalt": "twofold"}):  # reproducible element ids
+    # By default matplotlib makes random element ids.
+    with rc_context({"svg.hashsalt": "twofold"}):
         figure.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
 
@@ -192,6 +173,7 @@ def _file_name(data: str) -> str:
 def _write(path: Path, text: str) -> None:
     """Write a file by an atomic rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # The process id keeps the temporary files of two processes apart.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")

@@ -26,7 +26,7 @@ TRACED_ITERATIONS = 100
 GridPoint = dict[str, Any]
 
 _TRACED = ('{"energy_weight":1.0,"graph_weight":1.0,"n_directions":5,"tol":0.0}',)
-"""Grid point of the TS-NMF fit whose objective is drawn."""
+"""Grid point of the TS-NMF fit whose objective is drawn. It never stops early."""
 
 
 @dataclass(frozen=True)
@@ -62,30 +62,16 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Job:
-    """Fits of one method to one subset, which differ only in the swept parameters.
-
-    Attributes
-    ----------
-    data, method : str
-        Names of the data set and the method.
-    n_clusters, subset, seed : int
-        Number of classes, index of the subset and seed of the protocol.
-    grid_points : tuple of str
-        Parameters of each fit, as JSON.
-    max_iter : int or None
-        Maximum number of iterations, or None for the default of the method.
-    traced : bool
-        Whether the objective of each iteration is kept.
-    """
+    """Fits of one method to one subset, which differ only in the swept parameters."""
 
     data: str
     method: str
     n_clusters: int
-    subset: int
-    seed: int
-    grid_points: tuple[str, ...]
-    max_iter: int | None = None
-    traced: bool = False
+    subset: int  # index of the subset
+    seed: int  # seed of the protocol
+    grid_points: tuple[str, ...]  # parameters of each fit, as JSON
+    max_iter: int | None = None  # None means the default of the method
+    traced: bool = False  # whether the objective of each iteration is kept
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -137,21 +123,14 @@ def all_jobs(protocol: Protocol) -> list[Job]:
             f"--method {','.join(protocol.methods)} is for data sets with missing "
             f"entries, which {','.join(protocol.data)} have not; add orl-40 or orl-60"
         )
+    # Jobs on one subset are neighbours, because a process caches only two subsets.
     jobs = [
-        Job(
-            data,
-            method,
-            n,
-            subset,
-            protocol.seed,
-            grid_points,
-            _max_iter(protocol, method),
-        )
+        Job(data, method, n, subset, protocol.seed, points, _max_iter(protocol, method))
         for data in protocol.data
         for n in rows(protocol, data)
         for subset in range(n_subsets(protocol, data, n))
         for method in methods_of(protocol, data)
-        for grid_points in _batches(method, grid_points_of(protocol, data, method))
+        for points in _batches(method, grid_points_of(protocol, data, method))
     ]
     return jobs + list(_studies(protocol))
 
@@ -177,6 +156,7 @@ def rows(protocol: Protocol, data: str) -> tuple[int, ...]:
                 f"of {data}, got {largest}"
             )
         return tuple(sorted(set(protocol.clusters)))
+    # A data set with a single row has no second row; it keeps its row.
     return loaded.rows[1::3][:2] or loaded.rows if protocol.quick else loaded.rows
 
 
@@ -189,7 +169,7 @@ def n_subsets(protocol: Protocol, data: str, n_clusters: int) -> int:
 def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint]:
     """Return the grid points among which the tables choose the best."""
     grid = dict(find_method(method).grid)
-    if protocol.quick:
+    if protocol.quick:  # a parameter with a single value keeps its value
         grid = {name: values[1::2] or values for name, values in grid.items()}
     return _possible(protocol, data, grid)
 
@@ -197,6 +177,7 @@ def grid_points_of(protocol: Protocol, data: str, method: str) -> list[GridPoint
 def _possible(protocol: Protocol, data: str, grid: dict[str, Any]) -> list[GridPoint]:
     """Return the points of a grid with at most as many directions as the images."""
     side = max(load_data(data, protocol.seed).images.shape[1:3])
+    # ParameterGrid refuses a parameter without values.
     grid_points = ParameterGrid(grid) if all(map(len, grid.values())) else []
     return [s for s in grid_points if s.get("n_directions", 0) <= side]
 
@@ -218,6 +199,7 @@ def _studies(protocol: Protocol) -> Iterator[Job]:
     """
     for data in protocol.data:
         n = rows(protocol, data)[-1]
+        # A set has no order, but all processes must list the jobs in the same order.
         for method in sorted({"2dpca", "ts-nmf"}.intersection(protocol.methods)):
             limit = _max_iter(protocol, method)
             for batch in _batches(method, _further_directions(protocol, data, method)):

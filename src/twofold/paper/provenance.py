@@ -1,7 +1,7 @@
 """Provenance of results: machines, dates, running times and failures."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,40 +13,28 @@ from twofold.paper.objects import find_method
 
 @dataclass(frozen=True)
 class Provenance:
-    """Origin of a collection of results.
+    """Origin of a collection of results."""
 
-    Attributes
-    ----------
-    fits : dict of (str, str) to int
-        Number of fits by data set and method.
-    hours : dict of (str, str) to float
-        Hours of one core, or of its share of a GPU, by data set and method.
-    machines : list of str
-        Description of each machine, with its number of fits.
-    days : str
-        Dates of the first and the last fit.
-    failures : dict of (str, str, str) to int
-        Number of failed fits by data set, method and reason.
-    """
-
-    fits: dict[tuple[str, str], int]
+    fits: dict[tuple[str, str], int]  # number of fits by data set and method
+    # Hours of one core, or of its share of a GPU, by data set and method.
     hours: dict[tuple[str, str], float]
-    machines: list[str]
-    days: str
+    machines: list[str]  # description of each machine, with its number of fits
+    days: str  # dates of the first and the last fit
+    # Number of failed fits by data set, method and reason.
     failures: dict[tuple[str, str, str], int]
 
 
 def collect_provenance(results: Iterable[Result]) -> Provenance:
     """Collect the provenance of results."""
     fits: Counter[tuple[str, str]] = Counter()
-    seconds: Counter[tuple[str, str]] = Counter()
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
     origins: Counter[str] = Counter()
     failures: Counter[tuple[str, str, str]] = Counter()
     times = []
     for result in results:
         kind = result.data, result.method
         fits[kind] += 1
-        seconds[kind] += result.seconds  # type: ignore[assignment]
+        seconds[kind] += result.seconds
         origins[result.origin] += 1
         times.append(result.finished)
         if result.error:
@@ -55,7 +43,7 @@ def collect_provenance(results: Iterable[Result]) -> Provenance:
     machines = [_machine(text, count) for text, count in origins.most_common()]
     ends = (min(times), max(times)) if times else ()
     days = [datetime.fromtimestamp(t, UTC).date().isoformat() for t in ends]
-    when = " to ".join(dict.fromkeys(days))
+    when = " to ".join(dict.fromkeys(days))  # one date if both are the same
     return Provenance(dict(fits), hours, machines, when, dict(failures))
 
 
@@ -70,7 +58,7 @@ def failure_lines(provenance: Provenance) -> list[str]:
 def _machine(origin: str, fits: int) -> str:
     """Describe a machine from the JSON in ``Result.origin``."""
     details = json.loads(origin)
-    if not details:
+    if not details:  # the store lost the row of this origin
         return f"{fits:,} fits on a machine whose record was lost"
     device = details["device"]
     where = f"{details['cores']} cores ({details['system']}, {details['machine']})"

@@ -15,18 +15,10 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean and a standard deviation over subsets, in percent.
+    """A mean and a standard deviation over subsets, in percent."""
 
-    Attributes
-    ----------
-    mean : float or None
-        Mean, or None if the cell is empty.
-    std : float or None
-        Sample standard deviation, or None for a single run.
-    """
-
-    mean: float | None
-    std: float | None = None
+    mean: float | None  # None if the cell is empty
+    std: float | None = None  # sample standard deviation; None for a single run
 
 
 @cache
@@ -47,8 +39,8 @@ def paper_tables() -> dict[tuple[str, str, int, str], Cell]:
 def paper_average(data: str, metric: str, method: str) -> float | None:
     """Return the average in the last row of a table, as printed."""
     for row in _rows():
-        expected = {"dataset": data, "metric": metric, "method": method}
-        if row["n_clusters"] == "average" and expected.items() <= row.items():
+        kind = row["dataset"], row["metric"], row["n_clusters"], row["method"]
+        if kind == (data, metric, "average", method):
             return float(row["mean"]) if row["mean"] else None
     return None
 

@@ -21,34 +21,16 @@ _POLL_INTERVAL = 0.5
 
 @dataclass
 class RunStatus:
-    """State of a run.
+    """State of a run."""
 
-    Attributes
-    ----------
-    jobs : int
-        Number of jobs to run.
-    fits : int
-        Number of fits of the protocol.
-    found : int
-        Number of fits that were in the store before the run.
-    jobs_done, fits_done : int
-        Numbers of jobs and fits that ended in this run.
-    failed : int
-        Number of fits that failed in this run.
-    elapsed, remaining : float
-        Seconds since the start, and estimated seconds to the end.
-    begin : float
-        Time of the start, on the monotonic clock.
-    """
-
-    jobs: int
-    fits: int
-    found: int
-    remaining: float
-    jobs_done: int = 0
+    jobs: int  # number of jobs to run
+    fits: int  # fits of the protocol
+    found: int  # fits that were in the store before the run
+    remaining: float  # estimated seconds to the end
+    jobs_done: int = 0  # jobs and fits that ended in this run
     fits_done: int = 0
-    failed: int = 0
-    elapsed: float = 0.0
+    failed: int = 0  # fits that failed in this run
+    elapsed: float = 0.0  # seconds since the start
     begin: float = field(default_factory=time.monotonic)
 
     def advance(self, estimate: Estimate, job: Job, results: list[Result]) -> None:
@@ -104,7 +86,7 @@ def run(
     RunStatus
         Status at the end.
     """
-    if scheduler is None:
+    if scheduler is None:  # the workers of a cluster may have other devices
         check_device(device)
     jobs = part_of(all_jobs(protocol), *shard)
     done = store.keys(failed=not retry)
@@ -126,6 +108,7 @@ def run(
                 finished = run_here(queue, n_jobs, device)
             for job, results in finished:
                 _check_keys(job, results)
+                # The claim is released last, so that no other process repeats the job.
                 store.add(results)
                 claims.give_back(job)
                 status.advance(estimate, job, results)
@@ -142,6 +125,7 @@ def run(
 
 def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:
     """Return one of several disjoint parts of the jobs of about equal cost."""
+    # Not the measured times: every machine must divide the jobs in the same way.
     costs = [len(job.grid_points) * rough_seconds(job) for job in jobs]
     longest_first = sorted(range(len(jobs)), key=lambda i: -costs[i])
     return [jobs[i] for i in sorted(longest_first[part - 1 :: parts])]
@@ -157,31 +141,13 @@ def _check_keys(job: Job, results: list[Result]) -> None:
 
 
 class Queue:
-    """Iterator over the jobs that this process can claim.
-
-    Parameters
-    ----------
-    jobs : list of Job
-        Jobs to run.
-    store : Store
-        Store with the results of finished jobs.
-    claims : Claims
-        Claims of this process.
-    retry : bool
-        Whether failed fits are run again.
-
-    Attributes
-    ----------
-    claimed_elsewhere : list of Job
-        Jobs that another process was running when the iterator reached them.
-    done_elsewhere : list of Job
-        Jobs that another process had finished by then.
-    """
+    """Iterator over the jobs that this process can claim."""
 
     def __init__(
         self, jobs: list[Job], store: Store, claims: Claims, retry: bool
     ) -> None:
         self._jobs, self._store, self._claims, self._retry = jobs, store, claims, retry
+        # Jobs that another process ran, or had finished, when they were reached.
         self.claimed_elsewhere: list[Job] = []
         self.done_elsewhere: list[Job] = []
 

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,12 +22,11 @@ def _readable(path: Path, table: str) -> list[Row]:
     rows: dict[object, Row] = {}
     for direction in ("ASC", "DESC"):
         query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
-        with closing(sqlite3.connect(path)) as connection:
-            try:
-                for row in connection.execute(query):
-                    rows.setdefault(row[0], row)
-            except sqlite3.DatabaseError:
-                continue
+        connection = sqlite3.connect(path)
+        # The error of a damaged page ends this direction, and its rows so far are kept.
+        with closing(connection), suppress(sqlite3.DatabaseError):
+            for row in connection.execute(query):
+                rows.setdefault(row[0], row)
     return list(rows.values())
 
 
@@ -56,6 +55,7 @@ def set_aside(path: Path) -> Path:
         number += 1
         aside = path.with_name(f"{path.name}.damaged-{number}")
     path.rename(aside)
+    # SQLite might replay the old log into the new store.
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return aside

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 
 from twofold.paper.jobs import Result
 from twofold.paper.salvage import Row, salvage_rows, set_aside
@@ -24,19 +23,9 @@ _COLUMNS = tuple(
 """Columns of a result, in the order of its fields. The grid point is ``setting``."""
 
 _STORED = (*_COLUMNS, "checksum")
-_TYPES = {
-    "n_clusters": "INTEGER",
-    "subset": "INTEGER",
-    "seed": "INTEGER",
-    "max_iter": "INTEGER",
-    "n_samples": "INTEGER",
-    "n_iter": "INTEGER",
-    "accuracy": "REAL",
-    "nmi": "REAL",
-    "purity": "REAL",
-    "seconds": "REAL",
-    "finished": "REAL",
-}
+_INTEGERS = ("n_clusters", "subset", "seed", "max_iter", "n_samples", "n_iter")
+_REALS = ("accuracy", "nmi", "purity", "seconds", "finished")
+_TYPES = dict.fromkeys(_INTEGERS, "INTEGER") | dict.fromkeys(_REALS, "REAL")
 _FORMAT = 1
 """Format in the ``user_version`` of the file. Other formats are refused."""
 
@@ -44,7 +33,6 @@ _APPLICATION = 0x32464C44
 """Mark in the ``application_id`` of the file. Files of other programs are refused."""
 
 _ADD_ORIGIN = "INSERT OR IGNORE INTO origins VALUES (?, ?)"
-
 # A result that is already stored is kept, unless its fit failed.
 _ADD_RESULT = (
     f"INSERT INTO results VALUES ({', '.join('?' * len(_STORED))}) ON CONFLICT (key) "
@@ -82,12 +70,8 @@ class Store:
     Each row carries a checksum. A row that does not match its checksum, and every row
     on a damaged page, is dropped with a warning when the store is opened. The runner
     then computes the result again. After a crash SQLite itself recovers the write-ahead
-    log: it replays every complete commit up to the first damaged frame.
-
-    Parameters
-    ----------
-    path : str or Path
-        Path of the file, which is created if it does not exist.
+    log: it replays every complete commit up to the first damaged frame. A store that
+    does not exist is created.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -105,12 +89,7 @@ class Store:
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -151,6 +130,7 @@ class Store:
         names = ", ".join(_COLUMNS)
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
             result = Result(*row)
+            # The origin may have been on a damaged page.
             yield replace(result, origin=origins.get(result.origin, "{}"))
 
     def mean_seconds(self) -> dict[tuple[str, str, int], float]:
@@ -179,7 +159,7 @@ class Store:
         except _DamagedError as damage:
             origins, kept = salvage_rows(self.path)
             damaged = set_aside(self.path)
-            connection = _connect(self.path)
+            connection = _connect(self.path)  # creates a new file
             warnings.warn(
                 f"the store {self.path} is damaged ({damage}): {len(kept)} results "
                 f"were saved from it, the rest will be run again; the damaged file is "
@@ -193,12 +173,10 @@ class Store:
 
     def _drop_damaged_rows(self) -> None:
         """Delete the rows that do not match their checksum."""
-        names = ", ".join(_STORED)
+        rows = self._read(f"SELECT rowid, {', '.join(_STORED)} FROM results")
         damaged = [
-            rowid
-            for rowid, *row, checksum in self._read(
-                f"SELECT rowid, {names} FROM results"
-            )
+            (rowid,)
+            for rowid, *row, checksum in rows
             if _checksum(tuple(row)) != checksum
         ]
         if damaged:
@@ -207,10 +185,9 @@ class Store:
                 "are dropped and will be run again",
                 stacklevel=3,
             )
+            delete = "DELETE FROM results WHERE rowid = ?"
             with self._connection:
-                self._connection.executemany(
-                    "DELETE FROM results WHERE rowid = ?", [(i,) for i in damaged]
-                )
+                self._connection.executemany(delete, damaged)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -224,6 +201,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
+            # The write lock is taken before the check, which would be stale otherwise.
             connection.execute("BEGIN IMMEDIATE")
             if _check_format(connection):  # no other process has created it
                 for statement in _CREATE:
@@ -233,6 +211,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             raise _DamagedError(verdict.splitlines()[-1])
     except sqlite3.DatabaseError as failure:
         connection.close()
+        # Errors such as a lock or a full disk are no damage.
         if "malformed" in str(failure):
             raise _DamagedError(failure) from failure
         raise

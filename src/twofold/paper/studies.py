@@ -18,28 +18,16 @@ Grid = dict[tuple[float, float], float]
 
 @dataclass(frozen=True)
 class Study:
-    """Parameter studies on one data set, on the first subset of its last row.
-
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    n_clusters : int
-        Number of clusters in the last row.
-    directions : dict of (str, str) to dict of int to float
-        Best score over the weights at each r, by method and measure.
-    weights : dict of str to dict of (float, float) to float
-        Best score of TS-NMF over the r of the tables at each pair of energy_weight and
-        graph_weight, by measure.
-    trace : list of float
-        Objective of TS-NMF after each iteration. Empty if no fit was traced.
-    """
+    """Parameter studies on one data set, on the first subset of its last row."""
 
     data: str
     n_clusters: int
+    # Best score over the weights at each r, by method and measure.
     directions: dict[tuple[str, str], Curve]
+    # Best score of TS-NMF over the r of the tables, by measure and by the pair of
+    # energy_weight and graph_weight.
     weights: dict[str, Grid]
-    trace: list[float]
+    trace: list[float]  # objective after each iteration; empty if no fit was traced
 
 
 def collect_studies(protocol: Protocol, results: Iterable[Result]) -> list[Study]:
@@ -50,9 +38,7 @@ def collect_studies(protocol: Protocol, results: Iterable[Result]) -> list[Study
         at_last_row = result.n_clusters == last[result.data] and result.subset == 0
         if at_last_row and result.error is None:
             by_data[result.data].append(result)
-    return [
-        _study(protocol, by_data[data]) for data in protocol.data if data in by_data
-    ]
+    return [_study(protocol, by_data[d]) for d in protocol.data if d in by_data]
 
 
 def _study(protocol: Protocol, results: list[Result]) -> Study:
@@ -66,7 +52,7 @@ def _study(protocol: Protocol, results: list[Result]) -> Study:
         grid_point = json.loads(result.grid_point)
         if "n_directions" not in grid_point:
             continue
-        if result.trace:
+        if result.trace:  # the traced fit is no part of the curves
             trace = json.loads(result.trace)
             continue
         for metric in METRICS:

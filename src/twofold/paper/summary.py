@@ -12,26 +12,12 @@ from twofold.paper.studies import Study, collect_studies
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Summary of all results of a protocol.
-
-    Attributes
-    ----------
-    protocol : Protocol
-        Protocol of the results.
-    best : {"combination", "subset"}
-        Score of a grid that is reported, see ``summarize``.
-    tables : list of Table
-        One table for each data set that has results and each measure.
-    studies : list of Study
-        One study for each data set that has results.
-    provenance : Provenance
-        Origin of the results.
-    """
+    """Summary of all results of a protocol."""
 
     protocol: Protocol
-    best: str
-    tables: list[Table]
-    studies: list[Study]
+    best: str  # score of a grid that is reported, see ``summarize``
+    tables: list[Table]  # one for each data set that has results and each measure
+    studies: list[Study]  # one for each data set that has results
     provenance: Provenance
 
 

@@ -69,14 +69,11 @@ def csv_text(tables: Iterable[Table]) -> str:
         for n, method in product(table.rows, table.methods):
             pair = table.pair(n, method)
             ours, paper = pair.ours, pair.paper
+            kind = table.data, table.metric, n, method
             numbers = ours.mean, ours.std, paper.mean, paper.std, pair.difference
-            writer.writerow(
-                [
-                    *(table.data, table.metric, n, method),
-                    *("" if number is None else f"{number:.2f}" for number in numbers),
-                    *(ours.subsets, int(ours.complete), ours.grid_point or ""),
-                ]
-            )
+            shown = ["" if number is None else f"{number:.2f}" for number in numbers]
+            last = ours.subsets, int(ours.complete), ours.grid_point or ""
+            writer.writerow([*kind, *shown, *last])
     return file.getvalue()
 
 
@@ -113,17 +110,12 @@ def latex(tables: Sequence[Table]) -> str:
 def _latex_lines(name: str, pairs: list[Pair]) -> str:
     ours = [_latex_cell(pair.ours, pair.best) for pair in pairs]
     paper = [_latex_cell(pair.paper) for pair in pairs]
-    gaps = [
-        _LATEX_BLANK if pair.difference is None else f"${pair.difference:+.2f}$"
-        for pair in pairs
-    ]
-    return "\n".join(
-        [
-            " & ".join([rf"\multirow{{3}}{{*}}{{{name}}}", *ours]) + r" \\",
-            " & ".join(["", *paper]) + r" \\",
-            " & ".join(["", *gaps]) + r" \\ \hline",
-        ]
-    )
+    numbers = [pair.difference for pair in pairs]
+    gaps = [_LATEX_BLANK if x is None else f"${x:+.2f}$" for x in numbers]
+    # The first cell spans all three lines, so it is empty in the other two.
+    first = rf"\multirow{{3}}{{*}}{{{name}}}"
+    lines = [" & ".join(cells) for cells in ([first, *ours], ["", *paper], ["", *gaps])]
+    return " \\\\\n".join(lines) + r" \\ \hline"
 
 
 def _latex_cell(cell: Cell, best: bool = False) -> str:
@@ -131,6 +123,7 @@ def _latex_cell(cell: Cell, best: bool = False) -> str:
         return _LATEX_BLANK
     shown = cell_text(cell, r"$\pm$", 2)
     shown = rf"\textbf{{{shown}}}" if best else shown
+    # Only our outcomes can be incomplete; the paper's cells have no such field.
     return shown if getattr(cell, "complete", True) else f"{shown}$^*$"
 
 

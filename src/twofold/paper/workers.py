@@ -30,6 +30,7 @@ def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[D
         yield from (_run(job, device) for job in jobs)
         return
     with parallel_config(backend="loky", inner_max_num_threads=1):
+        # A job that is drawn is claimed, so no more are drawn than are needed soon.
         parallel = Parallel(
             n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"
         )
@@ -57,8 +58,10 @@ def run_on_cluster(
 
     def submit_ahead() -> None:
         """Submit jobs until there are two for each thread of the current workers."""
+        # Workers may join and leave, so their threads are counted every time.
         ahead = 2 * sum(client.nthreads().values())
         for job in islice(jobs, max(0, ahead - running.count())):
+            # With pure=True Dask would return its cached result of an equal job.
             running.add(client.submit(_run, job, device, pure=False))
 
     try:

@@ -43,6 +43,7 @@ def remove_entries(
     count = round(fraction * h * w)
     draws = _random(random_state).uniform(size=(n, h * w))
     # The positions of the smallest draws are a uniform sample without replacement.
+    # argpartition requires an index below h * w, also if all entries are removed.
     removed = np.argpartition(draws, min(count, h * w - 1), axis=1)[:, :count]
     damaged = images.reshape(n, h * w, -1).copy()
     np.put_along_axis(damaged, removed[:, :, None], fill, axis=1)
@@ -157,7 +158,7 @@ def sample_classes(
         raise ValueError(
             f"n must be between 1 and the number of classes, {len(classes)}, got {n}"
         )
-    random = np.random.RandomState(seed)
+    random = np.random.RandomState(seed)  # its stream is the same in all NumPy versions
     chosen = random.permutation(len(classes))[:n]
     kept = []
     for label in sorted(chosen):
@@ -191,6 +192,7 @@ def _checked_images(images: ArrayLike) -> np.ndarray:
 
 def _as_representable(images: np.ndarray, fill: float) -> np.ndarray:
     """Convert images to float64 if their dtype cannot represent ``fill``."""
+    # The conversion of NaN to an integer, or of 1e300 to float32, would warn.
     with np.errstate(invalid="ignore", over="ignore"):
         converted = np.asarray(fill, dtype=np.float64).astype(images.dtype)
     if converted == fill or (np.isnan(fill) and images.dtype.kind == "f"):

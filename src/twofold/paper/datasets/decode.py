@@ -52,7 +52,7 @@ def _joined(arrays: dict[str, np.ndarray], entry: Entry) -> dict[str, np.ndarray
     f = entry.height * entry.width
     for name, array in list(joined.items()):
         if array.ndim == 2 and array.shape[1] in (f + 1, f + entry.n_classes):
-            extra = array.shape[1] - f
+            extra = array.shape[1] - f  # label columns, after or before the pixels
             joined |= {
                 f"{name}[:, :{f}]": array[:, :f],
                 f"{name}[:, {f}:]": array[:, f:],
@@ -77,6 +77,7 @@ def _image_candidates(
         for rows in (pixels, np.moveaxis(pixels, -1, 0)):
             if len(rows) == entry.n_samples:
                 flat = rows.reshape(entry.n_samples, -1)
+                # MATLAB flattens images by columns ("F"), most others by rows.
                 yield np.ascontiguousarray(unflatten(flat, shape, "F"))
                 yield np.ascontiguousarray(unflatten(flat, shape, "C"))
 
@@ -87,6 +88,7 @@ def _as_bytes(array: np.ndarray) -> np.ndarray | None:
         return array
     if not (array.min() >= 0 and array.max() <= 255):
         return None
+    # Some files store the pixels divided by 255 or 256, rounded to single precision.
     for unit in (1, 255, 256):
         scaled = unit * array.astype(np.float64)
         whole = np.round(scaled)

@@ -78,17 +78,9 @@ def iter_faces(
     noise: float = 0.1,
     random_state: int = 0,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the images of ``make_faces`` in batches of at most 1,024.
+    """Yield images (m, *shape) and classes (m,) in batches of at most 1,024.
 
-    Parameters
-    ----------
-    n_samples, n_classes, shape, rank, illumination, occlusion, noise, random_state
-        As for ``make_faces``.
-
-    Yields
-    ------
-    images, target : arrays of shape (m, *shape) and (m,)
-        One batch. All batches together are the output of ``make_faces``.
+    The parameters are those of ``make_faces``. All batches together are its output.
     """
     if not 1 <= n_classes <= n_samples:
         raise ValueError(
@@ -104,6 +96,7 @@ def iter_faces(
     for batch, begin in enumerate(range(0, n_samples, _BATCH)):
         random = np.random.default_rng([random_state, 1 + batch])
         size = min(_BATCH, n_samples - begin)
+        # Consecutive numbers modulo n_classes: class sizes differ by at most 1.
         target = (begin + random.permutation(size)) % n_classes
         yield model.images(target, illumination, occlusion, noise, random), target
 
@@ -146,13 +139,15 @@ class _FaceModel:
         light = random.normal(size=(n, r, r)) * (illumination / r)
         images += left @ light @ right
         h, w = images.shape[1:]
+        # The mean square norm of a class pattern is 1, which is 1 / (h w) per pixel.
         images += random.normal(size=images.shape) * (noise / np.sqrt(h * w))
-        seed = int(random.integers(2**31))
+        seed = int(random.integers(2**31))  # occlude accepts no Generator
         return occlude(images.astype(np.float32), occlusion, random_state=seed)
 
 
 def _waves(size: int, count: int) -> np.ndarray:
     """Return orthonormal cosines of increasing frequency, of shape (size, count)."""
+    # Sampled at half-integers, cosines are orthogonal (DCT-II).
     positions = (np.arange(size) + 0.5) / size
     waves = np.cos(np.pi * positions[:, None] * np.arange(count))
     return waves / np.linalg.norm(waves, axis=0)

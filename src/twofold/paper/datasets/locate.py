@@ -13,7 +13,7 @@ from twofold.paper.datasets.catalogue import Entry
 from twofold.paper.datasets.decode import decode_file
 
 Decoded = tuple[np.ndarray, np.ndarray]
-"""Images and classes."""
+"""Images (n, h, w) and classes (n,)."""
 
 _STALE = 24 * 3600
 """Seconds after which an unfinished download is deleted."""
@@ -74,35 +74,25 @@ def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
     """Download a data set into ``folder`` from the first address that serves it.
 
     A file is renamed to its final name only after its content has been recognised, so
-    that the folder never contains a partial or wrong file under that name. If every
-    address fails, an OSError with all reasons is raised.
-
-    Parameters
-    ----------
-    entry : Entry
-        Data set to download.
-    folder : Path
-        Folder of the file, which is created if it does not exist.
-    timeout : float
-        Seconds without a response after which an address fails.
-
-    Returns
-    -------
-    images, target : ndarray
-        Images (n, h, w) and classes (n,).
+    that the folder never contains a partial or wrong file under that name. An address
+    fails after ``timeout`` seconds without a response. If every address fails, an
+    OSError with all reasons is raised.
     """
     failures: list[str] = []
+    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in folder.glob("partial-*"):  # of a process that was killed
         if time.time() - leftover.stat().st_mtime > _STALE:
             leftover.unlink(missing_ok=True)
     for address in entry.addresses:
+        # The addresses may serve different formats, each with its own suffix.
         ending = Path(address).suffix
         name = next(n for n in entry.files if n.endswith(ending))
+        # A unique name, because another process may download the same file.
         handle, partial = tempfile.mkstemp(dir=folder, prefix="partial-", suffix=ending)
         os.close(handle)
         try:
-            _download(address, partial, timeout)
+            downloader(address, partial, None)
             decoded = decode_file(Path(partial), entry)
             os.replace(partial, folder / name)
             return decoded
@@ -112,11 +102,6 @@ def fetch(entry: Entry, folder: Path, *, timeout: float = 30.0) -> Decoded:
         finally:
             Path(partial).unlink(missing_ok=True)
     raise OSError("; ".join(failures))
-
-
-def _download(address: str, target: str, timeout: float) -> None:
-    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=timeout)
-    downloader(address, target, None)
 
 
 def _in_folder(folder: Path, entry: Entry) -> Decoded | None:
