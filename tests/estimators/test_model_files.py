@@ -310,7 +310,7 @@ def test_about_must_be_json(model, tmp_path, about, reason):
             {"energy_weight": float("inf")},
             "'energy_weight' parameter .* Got inf instead;",
         ),
-        ({"n_directions": ("a", 1)}, r"Expected `int`, got `str` - at `\$.parameters"),
+        ({"n_directions": ("a", 1)}, "n_directions must be a positive integer"),
         ({"init": np.ones((2, 3))}, r"init must be .* of shape \(60, 3\), got .*2, 3"),
     ],
 )

@@ -1,7 +1,10 @@
 """Checks of parameters that go beyond scikit-learn's own."""
 
 import math
+import reprlib
+import sys
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -54,9 +57,11 @@ def check_parameters(model: Any) -> None:
     check_counts(model, COUNTS)
     if model.n_directions is not None:
         read_directions(model.n_directions)
-    if isinstance(model.missing_values, bool):
+    marker = model.missing_values
+    too_large = isinstance(marker, Integral) and abs(marker) > sys.float_info.max
+    if isinstance(marker, bool) or too_large:
         raise ValueError(
-            f"missing_values must be a number or None, got {model.missing_values}"
+            f"missing_values must be a number or None, got {reprlib.repr(marker)}"
         )
 
 
