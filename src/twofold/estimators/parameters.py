@@ -58,7 +58,7 @@ def check_parameters(model: Any) -> None:
     if model.n_directions is not None:
         read_directions(model.n_directions)
     marker = model.missing_values
-    too_large = isinstance(marker, Integral) and abs(marker) > sys.float_info.max
+    too_large = isinstance(marker, Integral) and abs(int(marker)) > sys.float_info.max
     if isinstance(marker, bool) or too_large:
         raise ValueError(
             f"missing_values must be a number or None, got {reprlib.repr(marker)}"

@@ -330,7 +330,7 @@ def test_a_single_likely_number_and_a_lack_of_time(capsys):
     Lines().end(**facts(cluster_numbers=number(1.0, (2, 2)), out_of_time=True))
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "chosen: 2 clusters (confidence 100%, likely 2)",
-        "chosen: graph self, 1 direction, energy weight 0.1; score 0.46",
+        "chosen: graph subspace, 1 direction, energy weight 0.1; score 0.46",
         "--max-time was up before all settings were tried",
     ]
 
