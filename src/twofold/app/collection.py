@@ -3,7 +3,7 @@
 import glob
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,76 +28,34 @@ THUMBNAIL = 96
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading samples, so that new samples can be read in the same way.
+    """Options for reading samples, so that new samples can be read in the same way."""
 
-    Attributes
-    ----------
-    size : (int, int) or None
-        Height and width of images, or None to choose them.
-    color : bool or None
-        Whether images keep their colours, or None to choose.
-    fit : {"stretch", "crop"}
-        How images of other proportions are brought to ``size``.
-    key : str or None
-        Name of the array in an array file.
-    sample_shape : tuple of int or None
-        Shape of the samples in the rows of a flat array.
-    order : {"C", "F"}
-        Order of the entries in such a row.
-    missing : float or None
-        Value of missing pixels in image files. They are not blended with other
-        pixels when images are resized.
-    """
-
-    size: tuple[int, int] | None = None
-    color: bool | None = None
-    fit: str = "stretch"
-    key: str | None = None
-    sample_shape: tuple[int, ...] | None = None
-    order: str = "C"
+    size: tuple[int, int] | None = None  # (h, w) of images; None chooses it
+    color: bool | None = None  # whether images keep colours; None chooses
+    fit: str = "stretch"  # "stretch" or "crop", for images of other proportions
+    key: str | None = None  # name of the array in an array file
+    sample_shape: tuple[int, ...] | None = None  # shape of a sample in a flat row
+    order: str = "C"  # "C" or "F", order of the entries of such a row
+    # Value of missing pixels of image files; resizing does not blend them.
     missing: float | None = None
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Samples with their names and metadata.
-
-    Attributes
-    ----------
-    title : str
-        Name to display.
-    images : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
-        Samples as read, or with missing entries filled in by a model.
-    names : list of str
-        Paths, or indices of an array such as ``faces.mat[17]``.
-    paths : list of Path
-        Image files; empty if the samples do not come from image files.
-    skipped : list of (str, str)
-        Files left out, with the reason.
-    reading : Reading
-        Options with which the samples were read, all of them chosen.
-    target : ndarray of shape (n,) or None
-        Known classes, from 0.
-    target_names : list of str
-        Names of the classes.
-    thumbnails : uint8 array of shape (n, t, t, 3) or None
-        Pictures of image files, each centred in its square.
-    thumbnail_sizes : int array of shape (n, 2) or None
-        Height and width of each thumbnail.
-    missing : boolean array of the shape of ``images``, or None
-        Mask of the entries that a model has filled in, or None.
-    """
+    """Samples with their names and metadata."""
 
     title: str
-    images: np.ndarray
-    names: list[str]
-    paths: list[Path] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    reading: Reading = field(default_factory=Reading)
-    target: np.ndarray | None = None
-    target_names: list[str] = field(default_factory=list)
+    images: np.ndarray  # (n, h, w[, c]) or (n, f); missing entries may be filled in
+    names: list[str]  # paths, or names with an index such as ``faces.mat[17]``
+    paths: list[Path] = field(default_factory=list)  # image files, if any
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, reason)
+    reading: Reading = field(default_factory=Reading)  # with all options chosen
+    target: np.ndarray | None = None  # (n,), known classes from 0
+    target_names: list[str] = field(default_factory=list)  # names of the classes
+    # Pictures of image files, uint8 (n, t, t, 3), each centred in its square.
     thumbnails: np.ndarray | None = None
-    thumbnail_sizes: np.ndarray | None = None
+    thumbnail_sizes: np.ndarray | None = None  # (n, 2), heights and widths
+    # Mask of the shape of ``images``: the entries that a model has filled in.
     missing: np.ndarray | None = None
 
 
@@ -109,7 +67,7 @@ def read_collection(
     thumbnails: bool = False,
     progress: Count | None = None,
 ) -> Collection:
-    """Read a collection.
+    """Read a collection of samples.
 
     Parameters
     ----------
@@ -149,7 +107,7 @@ def check_entries(collection: Collection, missing_values: float | None) -> None:
     """Raise a ValueError for samples that are not finite or completely missing."""
     missing = missing_entries(collection.images, missing_values)
     rows = collection.images.reshape(missing.shape)
-    wrong = ~(np.isfinite(rows) | missing)
+    wrong = ~(np.isfinite(rows) | missing)  # missing entries may be NaN
     if wrong.any():
         n_nan = int(np.isnan(rows[wrong]).sum())
         way_out = "cluster with --missing nan to fit what was observed, or "
@@ -243,11 +201,9 @@ def _from_images(
         names=[str(path) for path in data.paths],
         paths=data.paths,
         skipped=[(str(path), reason) for path, reason in data.skipped],
+        # Options of array files are dropped, since they do not apply.
         reading=Reading(
-            size=(height, width),
-            color=bool(channels),
-            fit=reading.fit,
-            missing=reading.missing,
+            (height, width), bool(channels), reading.fit, missing=reading.missing
         ),
         target=data.get("target"),
         target_names=data.get("target_names", []),
@@ -267,18 +223,12 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
         )
     if stack.dtype == bool:  # NumPy cannot subtract booleans
         stack = stack.astype(np.uint8)
-    target: np.ndarray | None = None
-    names: list[str] = []
-    if labels is not None:
-        target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
-    return Collection(
-        title=path.name,
-        images=stack,
-        names=[f"{path}[{i}]" for i in range(len(stack))],
-        reading=reading,
-        target=target,
-        target_names=names,
-    )
+    names = [f"{path}[{i}]" for i in range(len(stack))]
+    collection = Collection(path.name, stack, names, reading=reading)
+    if labels is None:
+        return collection
+    target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
+    return replace(collection, target=target, target_names=names)
 
 
 def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[str]]:
@@ -290,19 +240,19 @@ def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[s
             f"{what}"
         )
     names, target = np.unique(values.reshape(-1), return_inverse=True)
+    # MATLAB stores integers as floats: the class 3.0 is named "3".
     return target, [str(int(v)) if v == int(v) else str(v) for v in names]
 
 
 def _from_data_set(name: str, labels: str | None) -> Collection:
-    """Load a data set by name."""
+    """Load a data set by name, with its classes."""
     if labels is not None:
         raise ValueError(f"the labels of {name} come by themselves, got {labels!r}")
     data = datasets.load(name)
-    classes = np.unique(data.target)
     return Collection(
         title=name,
         images=data.images,
         names=[f"{name}[{i}]" for i in range(len(data.images))],
         target=data.target,
-        target_names=data.target_names or [str(label) for label in classes],
+        target_names=data.target_names or list(map(str, np.unique(data.target))),
     )

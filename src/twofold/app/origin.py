@@ -14,26 +14,14 @@ _WAY_OUT = "make the model again with twofold cluster"
 
 
 class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How to read new samples like the training samples, and how to name them.
+    """How to read new samples like the training samples, and how to name them."""
 
-    Attributes
-    ----------
-    title : str
-        Name of the collection.
-    fit, order, key : str
-        Attributes of ``Reading``; the key may be None.
-    representatives : list of str
-        Name of the most typical sample of each cluster.
-    rows : list of int
-        Indices of these samples among the training samples.
-    """
-
-    title: str
-    fit: str
+    title: str  # name of the collection
+    fit: str  # ``fit``, ``order`` and ``key`` as in ``Reading``
     order: str
     key: str | None
-    representatives: list[str]
-    rows: list[Annotated[int, msgspec.Meta(ge=0)]]
+    representatives: list[str]  # names of the most typical sample of each cluster
+    rows: list[Annotated[int, msgspec.Meta(ge=0)]]  # their indices in the training set
 
     @classmethod
     def of(cls, collection: Collection, orders: list[np.ndarray]) -> "Origin":

@@ -120,12 +120,7 @@ def _sorted_names(folder: Path) -> set[str]:
 def check_apart(sources: Iterable[Path], folder: Path) -> None:
     """Raise a ValueError if writing results to ``folder`` would change the input.
 
-    Parameters
-    ----------
-    sources : iterable of Path
-        Input files, or folders that are searched.
-    folder : Path
-        Folder of results, whose content may be replaced.
+    ``sources`` are the input files, or the folders that are searched.
     """
     for source in sources:
         # A link in the folder would be removed with it, wherever the link points.
@@ -145,26 +140,11 @@ def check_apart(sources: Iterable[Path], folder: Path) -> None:
 def assignment_rows(
     names: Iterable[str], assignments: Assignments, nearest: Iterable[str]
 ) -> Iterator[tuple[str, int, float, float, str]]:
-    """Yield a row of ``COLUMNS`` for each sample.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the samples.
-    assignments : Assignments
-        Assignments of the samples.
-    nearest : iterable of str
-        Name of the nearest representative of each sample.
-    """
-    columns = (
-        assignments.clusters,
-        assignments.confidence,
-        assignments.reconstruction_error,
-    )
-    for name, cluster, confidence, error, near in zip(
-        names, *columns, nearest, strict=True
-    ):
-        yield name, int(cluster), _rounded(confidence), _rounded(error), near
+    """Return rows of ``COLUMNS``; ``nearest`` are the names of representatives."""
+    confidence = map(_rounded, assignments.confidence)
+    errors = map(_rounded, assignments.reconstruction_error)
+    clusters = map(int, assignments.clusters)
+    return zip(names, clusters, confidence, errors, nearest, strict=True)
 
 
 def search_table(
@@ -175,12 +155,11 @@ def search_table(
     Run times are left out, so that the same seed gives the same file.
     """
     names = [name for name in columns if name != "seconds"]
-    rows = zip(*(columns[name] for name in names), strict=True)
-    return names, (tuple(map(_cell, row)) for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    return _rounded(value) if isinstance(value, float) else value
+    cells = (
+        [_rounded(value) if isinstance(value, float) else value for value in columns[n]]
+        for n in names
+    )
+    return names, zip(*cells, strict=True)
 
 
 def write_csv(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
@@ -213,6 +192,7 @@ def save_csv(path: Path, header: Sequence[str], rows: Iterable[Any]) -> None:
 
 def save_samples(path: Path, samples: np.ndarray) -> None:
     """Save samples in single precision, unless their values are too large for it."""
+    # The smallest type that holds the largest value without overflow.
     largest = np.min_scalar_type(float(np.abs(samples).max()))
     np.save(path, samples.astype(np.result_type(np.float32, largest)))
 
@@ -222,22 +202,9 @@ def sort_files(
 ) -> list[tuple[str, str]]:
     """Copy image files to a folder per cluster, or link to them.
 
-    Parameters
-    ----------
-    folder : Path
-        New folder, in which the folders are named by the numbers of the clusters.
-    paths : sequence of Path
-        Image files.
-    clusters : int array of shape (n,)
-        Cluster of each file.
-    how : {"copy", "link"}
-        Whether the files are copied, or linked to.
-
-    Returns
-    -------
-    list of (str, str)
-        Original path and new path of each file; new paths are relative to the parent
-        of ``folder``.
+    The folders are in ``folder``, named by the numbers of the clusters. ``how`` is
+    "copy" or "link". Return the (original, new) path of each file; new paths are
+    relative to the parent of ``folder``.
     """
     digits = len(str(clusters.max()))
     counts: dict[Path, int] = {}
@@ -266,6 +233,7 @@ def _free_name(path: Path, counts: dict[Path, int]) -> Path:
         count += 1
         ending = f"-{count}{path.suffix}"
         room = _LONGEST_NAME - len(os.fsencode(ending))
+        # Cut the encoded name: systems limit bytes, not characters.
         stem = os.fsencode(path.stem)[:room].decode("utf-8", "ignore")
         name = path.with_name(stem + ending)
     counts[path] = count

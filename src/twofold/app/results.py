@@ -18,45 +18,20 @@ _BLOCK = 1024
 
 @dataclass(frozen=True)
 class Assignments:
-    """Assignments of samples to clusters.
+    """Assignments of samples to clusters."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n, k)
-        Coefficients from ``transform``, or ``coefficients_`` for the training
-        samples. Identical training samples have their mean coefficients.
-    clusters : ndarray of shape (n,)
-        Clusters from ``predict``, or ``labels_``.
-    confidence : ndarray of shape (n,)
-        Share of the squared coefficients of a sample that belongs to the centroid of
-        its cluster, between 0 and 1.
-    reconstruction_error : ndarray of shape (n,)
-        Norm of the difference between a sample and its reconstruction, divided by the
-        norm of the sample. Both norms are over the entries that are not missing.
-    """
-
-    coefficients: np.ndarray
-    clusters: np.ndarray
+    coefficients: np.ndarray  # (n, k); identical training samples have their mean
+    clusters: np.ndarray  # (n,), from ``predict``, or ``labels_``
+    # Share (n,) of the squared coefficients on the centroid of the cluster.
     confidence: np.ndarray
+    # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,).
     reconstruction_error: np.ndarray
 
 
 def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:
-    """Fill in missing entries, like ``impute``.
+    """Fill in missing entries, like ``impute``; also return their mask.
 
-    Parameters
-    ----------
-    model : TSNMF
-        Fitted model.
-    X : array-like
-        Samples as for ``predict``.
-
-    Returns
-    -------
-    images : array of shape (n, h, w[, c]) or (n, f)
-        Samples without missing entries; X itself if nothing is missing.
-    missing : boolean array of the same shape, or None
-        Mask of the missing entries, or None if nothing is missing.
+    If nothing is missing, the samples are X itself and the mask is None.
     """
     return _in_given_shape(model, X, *model._read_completed(X, None))
 
@@ -108,20 +83,8 @@ def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     """Return the correlation of each image with the mean image of its cluster.
 
     Images are standardised before the mean is taken, so that bright and dark images
-    have the same weight.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n, ...)
-        Images.
-    clusters : int array of shape (n,)
-        Cluster of each image.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Correlations, clipped to the range from 0 to 1. They are 1 if all images of a
-        cluster are blank, and 0 if the images cancel each other.
+    have the same weight. The correlations (n,) are clipped to the range from 0 to 1.
+    They are 1 if all images of a cluster are blank, and 0 if the images cancel out.
     """
     rows = standardized(images)
     correlation = np.empty(len(rows))
@@ -141,6 +104,7 @@ def standardized(images: np.ndarray) -> np.ndarray:
     rounding = 8 * float(np.finfo(np.result_type(rows, np.float32)).eps)
     for i in range(0, len(rows), _BLOCK):
         block = rows[i : i + _BLOCK].astype(np.float64)
+        # Scaled to a largest entry of 1: squares cannot overflow.
         block /= positive_or_one(np.abs(block).max(axis=1, keepdims=True))
         block -= block.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(block, axis=1, keepdims=True)

@@ -53,10 +53,7 @@ from twofold.progress import report
 
 
 def read(
-    source: Source,
-    reading: Reading | None = None,
-    *,
-    labels: str | None = None,
+    source: Source, reading: Reading | None = None, *, labels: str | None = None
 ) -> Collection:
     """Read a collection with thumbnails, and report each file that is read."""
     return read_collection(
@@ -111,11 +108,13 @@ def cluster(
     check_entries(collection, missing_values)
     _fit(model, collection)
     extras = (sort, missing_values is not None, isinstance(model, AutoTSNMF))
+    # Optional files, and the five that are always reported by ``_write_files``.
     total = 5 + sum(map(bool, extras))
     with _writing_to(folder), staged_folder(folder, replace=force) as new:
         files = _write_files(collection, model, folder, new, sort)
         for done, file in enumerate(files):
             report("writing", done, total, file=file)
+        # The folder may have been filled by another program since the first check.
         check_folder(folder, force=force)
         report("writing", total, total)
     return folder / "report.html"
@@ -238,6 +237,7 @@ def predict(
         )
     collection = read_collection(source, origin.reading(model, key))
     images = collection.images
+    # Flat rows do not need --sample-shape again: the model has the shape.
     if images.ndim == 2 and images.shape[1] == math.prod(shape):
         images = unflatten(images, shape, origin.order)
     if images.shape[1:] != shape:

@@ -38,8 +38,7 @@ def read_stack(
     sample_shape : tuple of int or None, default=None
         Shape (h, w) or (h, w, c) of the samples in the rows of a flat array.
     order : {"C", "F"}, default="C"
-        Order of the entries of a flat row: row by row, or column by column as in
-        MATLAB.
+        Whether flat rows hold samples row by row, or column by column as in MATLAB.
 
     Returns
     -------
@@ -161,10 +160,10 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
 
 def _is_numeric(attributes: Any) -> bool:
     """Return whether an HDF5 data set is numeric, by MATLAB's attributes if present."""
-    if attributes.get("MATLAB_empty", 0):
-        return False
+    # An empty array is stored as its shape, which must not be read as its content.
     kind = attributes.get("MATLAB_class", b"double")
-    return kind not in (b"char", b"cell", b"struct", b"function_handle")
+    other = kind in (b"char", b"cell", b"struct", b"function_handle")
+    return not (other or attributes.get("MATLAB_empty", 0))
 
 
 def _read_npy(path: Path) -> dict[str, np.ndarray]:
@@ -178,9 +177,8 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
     with zipfile.ZipFile(path) as members:
         for name in members.namelist():
             with members.open(name) as member:
-                head = member.read(6)
-            if head == np.lib.format.MAGIC_PREFIX:
-                with members.open(name) as member:
+                if member.read(6) == np.lib.format.MAGIC_PREFIX:
+                    member.seek(0)
                     arrays |= _read_member(name.removesuffix(".npy"), member)
     return arrays
 
@@ -230,8 +228,5 @@ READERS: dict[str, Callable[[Path], dict[str, np.ndarray]]] = {
     ".mat": _read_mat,
     ".npy": _read_npy,
     ".npz": _read_npz,
-    ".csv": _read_text,
-    ".tsv": _read_text,
-    ".txt": _read_text,
-    ".data": _read_text,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".data"), _read_text),
 }

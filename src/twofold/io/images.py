@@ -22,6 +22,7 @@ from twofold.io.survey import Plan, planned
 
 Source = str | Path | Iterable[str | Path]
 Skipped = list[tuple[Path, str]]
+Stacks = dict[str, np.ndarray]
 Progress = bool | Callable[[int, int], object] | None
 """Whether to show a bar (None: on a terminal), or a function of (done, total)."""
 
@@ -48,6 +49,10 @@ def read_images(
 ) -> Bunch:
     """Read image files into a stack of one size.
 
+    Values that are None, and the size of the thumbnails, are chosen from up to 100
+    files, spread evenly over the sorted paths, without files that cannot be read or
+    exceed ``max_pixels``. If no such file remains, images are grey and of 64 x 64.
+
     Parameters
     ----------
     source : str, Path or list of them
@@ -57,8 +62,7 @@ def read_images(
         listed as skipped.
     size : int, (int, int) or None, default=None
         Height and width of the result, or one number for a square. None takes the
-        median height and width of the images, scaled down to a longer side of at
-        most 64.
+        median of the images, scaled down to a longer side of at most 64.
     color : bool or None, default=False
         Whether to keep red, green and blue, or to convert to grey. None keeps colours
         if at least one image in ten has colour: reduced to 32 x 32 pixels, its
@@ -68,9 +72,8 @@ def read_images(
         Whether the whole image is stretched to the size, or its largest centred part
         of the right proportions is kept.
     missing : float or None, default=None
-        Value of missing pixels, such as 0 for black. Resizing does not blend missing
-        pixels with others: a resized pixel is missing if a missing pixel contributes
-        to it.
+        Value of missing pixels, such as 0 for black. Resizing does not blend them: a
+        resized pixel is missing if a missing pixel contributes to it.
     labels : bool, default=False
         Whether the folder of a file is its class. Classes are named by the path of the
         folder from ``source``, or from the common folder of the files of a list or
@@ -81,8 +84,7 @@ def read_images(
         would take more than 512 MiB. Each file is decoded once. A large JPEG may then
         be decoded at a higher resolution, so that its image may differ slightly.
     on_error : {"skip", "raise"}, default="skip"
-        Whether a file that cannot be read is listed in ``skipped``, or raises an
-        error.
+        Whether an unreadable file is listed in ``skipped``, or raises an error.
     max_pixels : int, default=89_478_485
         Maximum number of pixels of an image; a small file can contain a huge image.
         The default is the limit above which Pillow warns; Pillow refuses images of
@@ -91,9 +93,8 @@ def read_images(
         Number of decoding threads. None and -1 take one per core.
     progress : bool, callable or None, default=None
         Whether to show a bar on stderr. None shows it on a terminal. A callable
-        receives the number of files that are done, from 0 on, and the number of all
-        files. It runs in the thread of the caller, and its exceptions stop the
-        reading.
+        receives the number of finished files, from 0 on, and of all files. It runs in
+        the thread of the caller, and its exceptions stop the reading.
 
     Returns
     -------
@@ -105,13 +106,6 @@ def read_images(
         With ``thumbnails`` also ``thumbnails``: uint8 of shape (n, t, t, 3), each
         thumbnail centred in its square, from ``(t - h) // 2`` and ``(t - w) // 2``
         on, with 0 around it; and ``thumbnail_sizes``: the (h, w) of each thumbnail.
-
-    Notes
-    -----
-    Values that are None, and the size of the thumbnails, are chosen from up to 100
-    files spread evenly over the sorted paths. Files that cannot be read or have more
-    than ``max_pixels`` pixels are left out; if none remains, the size is 64 x 64, in
-    grey.
     """
     shape = None if size is None else _checked_size(size)
     _check_choice("fit", fit, ("stretch", "crop"))
@@ -124,11 +118,13 @@ def read_images(
     classes = _folder_names(paths, folder) if labels else []
     Image.init()  # loads the plugins, which is not thread-safe
     with _reporter(progress, len(paths)) as report:
-        longest = thumbnails and _affordable(thumbnails, len(paths))
+        limit = math.isqrt(_THUMBNAIL_BYTES // (3 * len(paths)))  # 3 bytes a pixel
+        longest = thumbnails and max(1, min(thumbnails, limit))
         plan = planned(paths, shape, color, longest, max_pixels, workers)
         stacks = _allocate(len(paths), plan)
-        options = fit, max_pixels, plan.longest, missing
+        options = fit, max_pixels, plan.longest, missing  # of ``read_image``
         decode = partial(_decode, paths, plan, options, stacks)
+        # Closed at once after an error, so that the threads end.
         with closing(_map_ordered(decode, len(paths), workers, report)) as reasons:
             kept = _collect_readable(reasons, paths, skipped, on_error)
     result = Bunch(
@@ -136,19 +132,14 @@ def read_images(
         paths=[paths[i] for i in kept],
         skipped=skipped,
     )
-    if labels:
+    if labels:  # folders without a readable image are no classes
         used = [classes[i] for i in kept]
         names, result.target = np.unique(used, return_inverse=True)
         result.target_names = names.tolist()
     return result
 
 
-def _affordable(longest: int, count: int) -> int:
-    """Return the largest side for which ``count`` thumbnails fit in memory."""
-    return max(1, min(longest, math.isqrt(_THUMBNAIL_BYTES // (3 * count))))
-
-
-def _allocate(count: int, plan: Plan) -> dict[str, np.ndarray]:
+def _allocate(count: int, plan: Plan) -> Stacks:
     """Return uninitialised stacks with an entry for every file."""
     shape = (*plan.size, 3) if plan.color else plan.size
     stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
@@ -160,16 +151,10 @@ def _allocate(count: int, plan: Plan) -> dict[str, np.ndarray]:
 
 
 def _decode(
-    paths: list[Path],
-    plan: Plan,
-    options: tuple[Any, ...],
-    stacks: dict[str, np.ndarray],
-    i: int,
+    paths: list[Path], plan: Plan, options: tuple[Any, ...], stacks: Stacks, i: int
 ) -> str | None:
-    """Read file ``i`` into the stacks; return a reason if it cannot be read.
-
-    ``options`` are the last arguments of ``read_image``.
-    """
+    """Read file ``i`` into the stacks; return a reason if it cannot be read."""
+    # Threads write to different entries of the stacks, which needs no lock.
     try:
         image, small = read_image(paths[i], plan.size, plan.color, *options)
         stacks["images"][i] = image
@@ -221,13 +206,11 @@ def _map_ordered(
     workers: int,
     report: Callable[[int], object],
 ) -> Generator[str | None, None, None]:
-    """Yield the results of ``decode`` for 0, 1, ..., in order, from many threads.
-
-    The number of waiting tasks is limited.
-    """
+    """Yield the results of ``decode`` for 0, 1, ..., in order, from many threads."""
     pool = ThreadPoolExecutor(workers)
     waiting: deque[Future[str | None]] = deque()
     try:
+        # The results lag behind, so that few tasks wait at any time.
         for i in range(count + _AHEAD * workers):
             if i < count:
                 waiting.append(pool.submit(decode, i))
@@ -258,8 +241,8 @@ def _files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
     elif Path(source).exists():
         paths = [Path(source)]
     elif glob.has_magic(str(source)):
-        paths = [Path(p) for p in sorted(glob.glob(str(source), recursive=True))]
-        paths = [path for path in paths if not path.is_dir()]
+        matches = map(Path, sorted(glob.glob(str(source), recursive=True)))
+        paths = [path for path in matches if not path.is_dir()]
     else:
         raise FileNotFoundError(
             f"source must be a folder, a pattern or files, got {str(source)!r}, which "
@@ -281,9 +264,9 @@ def _walk(folder: Path, skipped: Skipped) -> list[Path]:
 
     paths = []
     for parent, folders, files in os.walk(folder, onerror=skip):
+        # os.walk does not enter the folders that are removed from its list.
         folders[:] = [name for name in folders if not name.startswith(".")]
-        links = [Path(parent, name) for name in folders]
-        links = [path for path in links if path.is_symlink()]
+        links = filter(Path.is_symlink, (Path(parent, name) for name in folders))
         skipped += [(path, "a link to a folder, not followed") for path in links]
         paths += [Path(parent, name) for name in files if not name.startswith(".")]
     return sorted(paths)
@@ -296,15 +279,13 @@ def _folder_names(paths: list[Path], folder: Path | None) -> list[str]:
     return [parent.relative_to(above).as_posix() for parent in parents]
 
 
-def _workers(n_jobs: int | None) -> int:
+def _workers(jobs: int | None) -> int:
     """Return the number of threads."""
-    if n_jobs in (None, -1):
+    if jobs in (None, -1):
         return os.cpu_count() or 1
-    if not isinstance(n_jobs, int) or n_jobs < 1:
-        raise ValueError(
-            f"n_jobs must be a positive integer, -1 or None, got {n_jobs!r}"
-        )
-    return n_jobs
+    if not isinstance(jobs, int) or jobs < 1:
+        raise ValueError(f"n_jobs must be a positive integer, -1 or None, got {jobs!r}")
+    return jobs
 
 
 def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
@@ -322,12 +303,10 @@ def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def _check_thumbnails(longest: int | None) -> None:
-    whole = isinstance(longest, Integral) and not isinstance(longest, bool)
-    if longest is not None and not (whole and longest > 0):
-        raise ValueError(
-            f"thumbnails must be a positive integer or None, got {longest!r}"
-        )
+def _check_thumbnails(side: int | None) -> None:
+    whole = isinstance(side, Integral) and not isinstance(side, bool)
+    if side is not None and not (whole and side > 0):
+        raise ValueError(f"thumbnails must be a positive integer or None, got {side!r}")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

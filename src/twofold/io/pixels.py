@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+Size = tuple[int, int]
+"""Height and width."""
+
 _DEEP = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 """Modes of one channel with more than eight bits."""
 
@@ -39,7 +42,7 @@ def opened(path: Path, max_pixels: int) -> Iterator[Image.Image]:
 
 def read_image(
     path: Path,
-    size: tuple[int, int],
+    size: Size,
     color: bool,
     fit: str,
     max_pixels: int,
@@ -52,30 +55,9 @@ def read_image(
     65535; colours have eight bits in Pillow. Pixels of 32 bits must be floats between
     0 and 1, or integers up to 65535, because other values have no known range.
 
-    Parameters
-    ----------
-    path : Path
-        Image file.
-    size : (int, int)
-        Height and width of the result.
-    color : bool
-        Whether the result has three channels, or is grey.
-    fit : {"stretch", "crop"}
-        How an image of other proportions is brought to ``size``.
-    max_pixels : int
-        Maximum number of pixels; larger images are refused before decoding.
-    longest : int or None
-        Longer side of a thumbnail, made from the same decoded image.
-    missing : float or None
-        Value of missing pixels. Resizing does not blend them with other pixels:
-        every resized pixel to which a missing pixel contributes has this value.
-
-    Returns
-    -------
-    pixels : float32 array of shape (h, w) or (h, w, 3)
-        Image.
-    thumbnail : uint8 array of shape (h, w, 3), or None
-        Thumbnail, or None if ``longest`` is None.
+    Return the image, float32 of shape ``size``, or (h, w, 3) with ``color``, and a
+    thumbnail whose longer side is ``longest``, uint8 (h, w, 3), or None. Images above
+    ``max_pixels`` are refused before decoding. See ``read_images`` for all options.
     """
     with opened(path, max_pixels) as image:
         # A JPEG can be decoded at a fraction of its size, and without its colours.
@@ -106,22 +88,15 @@ def thumbnail(flat: Image.Image, longest: int) -> np.ndarray:
     return np.rint(_pixels(flat, size, True, "stretch") * 255).astype(np.uint8)
 
 
-def shrunk(shape: tuple[float, float], longest: int) -> tuple[int, int]:
-    """Return height and width of the same proportions, both at most ``longest``.
-
-    Nothing is enlarged, and each side is at least 1.
-    """
+def shrunk(shape: tuple[float, float], longest: int) -> Size:
+    """Scale height and width down so that both are at most ``longest``, at least 1."""
     scale = min(1.0, longest / max(shape))
     height, width = (max(1, round(side * scale)) for side in shape)
     return height, width
 
 
 def _pixels(
-    flat: Image.Image,
-    size: tuple[int, int],
-    color: bool,
-    fit: str,
-    missing: float | None = None,
+    flat: Image.Image, size: Size, color: bool, fit: str, missing: float | None = None
 ) -> np.ndarray:
     """Return a flattened image as resized pixels; parameters as for ``read_image``."""
     if flat.mode == "F":
@@ -135,7 +110,7 @@ def _pixels(
     return np.repeat(pixels[..., None], 3, axis=2) if color and largest == 1 else pixels
 
 
-def _resized_mask(mask: np.ndarray, size: tuple[int, int], fit: str) -> np.ndarray:
+def _resized_mask(mask: np.ndarray, size: Size, fit: str) -> np.ndarray:
     """Return which resized pixels have a contribution from the mask (h, w[, 3])."""
     layers = np.atleast_3d(mask).astype(np.float32)
     weights = [
@@ -158,9 +133,8 @@ def _unit_range(image: Image.Image) -> Image.Image:
     return Image.fromarray(values / np.float32(largest))
 
 
-def _resized(image: Image.Image, size: tuple[int, int], fit: str) -> Image.Image:
+def _resized(image: Image.Image, size: Size, fit: str) -> Image.Image:
     """Resize an image; every original pixel contributes to a smaller image."""
-    height, width = size
     if fit == "crop":
-        return ImageOps.fit(image, (width, height), _FILTER)
-    return image.resize((width, height), _FILTER)
+        return ImageOps.fit(image, size[::-1], _FILTER)  # Pillow has the width first
+    return image.resize(size[::-1], _FILTER)

@@ -45,7 +45,10 @@ def staged_folder(path: Path, *, replace: bool) -> Iterator[Path]:
         new.mkdir()
         yield new
         try:
-            _move_away(path, old, replace=replace)
+            if path.exists() and replace:
+                os.rename(path, old)
+            elif path.exists():
+                path.rmdir()  # not every system can rename onto an empty folder
             os.rename(new, path)
         except BaseException:  # also KeyboardInterrupt: restore the old folder
             if old.exists() and not path.exists():
@@ -64,7 +67,11 @@ def check_room(path: Path) -> None:
 @contextmanager
 def _staging_folder(path: Path) -> Iterator[Path]:
     """Yield a hidden folder beside ``path``, which is removed at the end."""
-    _remove_stale(path)
+    for stale in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
+        with suppress(FileNotFoundError):  # another process may remove it too
+            if time.time() - stale.stat().st_mtime > _STALE:
+                shutil.rmtree(stale, ignore_errors=True)
+    # On the file system of ``path``, so that the rename is atomic.
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=_prefix(path)))
     try:
         yield partial
@@ -72,23 +79,5 @@ def _staging_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _move_away(path: Path, old: Path, *, replace: bool) -> None:
-    """Free the name ``path``: move the folder to ``old``, or remove an empty folder."""
-    if not path.exists():
-        return
-    if replace:
-        os.rename(path, old)
-    else:
-        path.rmdir()  # not every system can rename onto an empty folder
-
-
 def _prefix(path: Path) -> str:
     return f".{path.name}{PARTIAL}"
-
-
-def _remove_stale(path: Path) -> None:
-    """Remove old staging folders of ``path``."""
-    for stale in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
-        with suppress(FileNotFoundError):  # another process may remove it too
-            if time.time() - stale.stat().st_mtime > _STALE:
-                shutil.rmtree(stale, ignore_errors=True)

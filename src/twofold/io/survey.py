@@ -10,7 +10,7 @@ import numpy as np
 from PIL import ExifTags, Image
 from PIL.TiffImagePlugin import TiffImageFile
 
-from twofold.io.pixels import flattened, opened, shrunk, thumbnail
+from twofold.io.pixels import Size, flattened, opened, shrunk, thumbnail
 
 _SAMPLE = 100
 """Maximum number of files in the sample."""
@@ -23,41 +23,23 @@ _VISIBLE = 0.02
 
 
 class Plan(NamedTuple):
-    """How all files are read.
+    """How all files are read."""
 
-    Attributes
-    ----------
-    size : (int, int)
-        Height and width of the images.
-    color : bool
-        Whether the images keep their colours.
-    longest : int or None
-        Longer side of the thumbnails, or None if there are none.
-    """
-
-    size: tuple[int, int]
-    color: bool
-    longest: int | None
+    size: Size
+    color: bool  # whether the images keep their colours
+    longest: int | None  # longer side of the thumbnails, if any
 
 
 class _Preview(NamedTuple):
-    """Properties of one file.
+    """Properties of one file."""
 
-    Attributes
-    ----------
-    shape : (int, int)
-        Height and width.
-    color : bool or None
-        Whether the image has colour, or None if this is not known.
-    """
-
-    shape: tuple[int, int]
-    color: bool | None
+    shape: Size
+    color: bool | None  # None if it is not known
 
 
 def planned(
     paths: Sequence[Path],
-    size: tuple[int, int] | None,
+    size: Size | None,
     color: bool | None,
     thumbnails: int | None,
     max_pixels: int,
@@ -65,22 +47,9 @@ def planned(
 ) -> Plan:
     """Choose the values that are None, and limit thumbnails to the size of the images.
 
-    Files are opened only if a value depends on them.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        Image files.
-    size : (int, int) or None
-        Height and width, or None to take the median.
-    color : bool or None
-        Whether to keep colours, or None to keep them if a tenth of the files has any.
-    thumbnails : int or None
-        Maximum longer side of the thumbnails, or None if there are none.
-    max_pixels : int
-        Maximum number of pixels; larger files are left out of the sample.
-    workers : int
-        Number of threads.
+    The size is the median; colours are kept if a tenth of the files has any. Files are
+    opened only if a value depends on them; files of more than ``max_pixels`` pixels are
+    left out. ``thumbnails`` is the maximum longer side, or None for no thumbnails.
     """
     if size is not None and color is not None and thumbnails is None:
         return Plan(size, color, None)
@@ -101,7 +70,7 @@ def _preview_sample(
 ) -> list[_Preview]:
     """Preview an even sample of the sorted paths; unreadable files are left out."""
     positions = np.linspace(0, len(paths) - 1, min(_SAMPLE, len(paths))).round()
-    ordered = sorted(paths)
+    ordered = sorted(paths)  # the choice must not depend on the order of a list
     sample = [ordered[int(position)] for position in positions]
     with ThreadPoolExecutor(workers) as pool:
         preview = partial(_preview, max_pixels=max_pixels, pixels=pixels)
@@ -119,7 +88,7 @@ def _preview(path: Path, max_pixels: int, pixels: bool) -> _Preview | None:
         return None if shape is None else _Preview(shape, None)
 
 
-def _upright_shape(image: Image.Image) -> tuple[int, int]:
+def _upright_shape(image: Image.Image) -> Size:
     """Return height and width of an open image after it is turned upright."""
     width, height = image.size
     if isinstance(image, TiffImageFile):  # some versions of Pillow swap its sides
@@ -132,12 +101,10 @@ def _upright_shape(image: Image.Image) -> tuple[int, int]:
 
 
 def has_color(image: Image.Image) -> bool:
-    """Return whether an open image has visible colour.
+    """Return whether an open image has visible colour, as ``read_images`` defines it.
 
-    The image is reduced to 32 x 32 pixels. It has colour if the largest and smallest
-    of the three channels differ by more than 2% of their range in the mean over the
-    pixels. Grey stored as RGB is therefore grey, even with the noise of a scanner or a
-    slight tint. A sepia print has colour, since its hue may distinguish it from others.
+    Grey stored as RGB is grey, even with the noise of a scanner or a slight tint. A
+    sepia print has colour, since its hue may distinguish it from others.
     """
     if Image.getmodebase(image.mode) == "L":  # grey by its header
         return False

@@ -87,7 +87,10 @@ def cluster(
         for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
         missing=missing,
     )
-    out = out or _default_folder(source)
+    # Imported here, as in all commands: --help must not wait for NumPy and SciPy.
+    from twofold.app.collection import name_of
+
+    out = out or Path(f"{name_of(source)}-clusters")
     with display(quiet=quiet, as_json=as_json) as shown:
         _run(source, reading, labels, request, out, sort, force, shown)
     if open_report:
@@ -143,6 +146,7 @@ def _run(
                 collection, model, out, sort=sort and sort.value, force=force
             )
     except KeyboardInterrupt:
+        # The signal may arrive after the folder of results was renamed.
         page = out / "report.html"
         written = page.exists() and page.stat().st_mtime >= begin
         say("Stopped", f"after {page}" if written else "nothing was written")
@@ -178,13 +182,6 @@ def _check_output(source: "Source", out: Path, force: bool) -> None:
         if not Path.cwd().is_relative_to(folder.resolve()):
             check_apart([folder], out)
     check_folder(out, force=force)
-
-
-def _default_folder(source: "Source") -> Path:
-    """Return the folder of results for ``source``."""
-    from twofold.app.collection import name_of
-
-    return Path(f"{name_of(source)}-clusters")
 
 
 def _reading(

@@ -63,6 +63,7 @@ def tell(text: str) -> None:
 
 def _print_line(console: Console, text: str) -> None:
     """Print one line; line breaks and other control characters are escaped."""
+    # A file name may contain escape sequences that would control the terminal.
     safe = "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )

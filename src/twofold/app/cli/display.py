@@ -19,7 +19,7 @@ class Silent:
     """Show no steps, and the path of the report at the end."""
 
     def __call__(self, event: Event) -> None:
-        """Ignore a event."""
+        """Ignore an event."""
 
     def end(self, **facts: Any) -> None:
         """Print the path of the report."""
@@ -133,6 +133,7 @@ class Bars(Lines):
         now = time.monotonic()
         if event.stage != self.stage:
             self.stage, self.begin = event.stage, now
+        # Assume that the remaining steps take as long as the steps before them.
         left = (now - self.begin) * (event.total - event.done) / max(event.done, 1)
         # Draw at once unless steps are frequent, so that short stages are visible.
         refresh = event.stage != "reading" or event.done in (0, event.total)

@@ -29,32 +29,14 @@ _NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Description of a model by command-line options.
+    """Description of a model by command-line options."""
 
-    Attributes
-    ----------
-    clusters : str
-        Text of the option for the number of clusters.
-    numbers : int, range or None
-        Same number as ``n_clusters`` of AutoTSNMF.
-    settings : dict of str to value
-        Parameters of TSNMF that were given.
-    max_time : float or None
-        Time limit of a search in seconds.
-    cache : Path or None
-        Folder in which a search stores its previews.
-    missing : float or None
-        Value of missing entries.
-    seed : int
-        Seed of the random numbers.
-    """
-
-    clusters: str
-    numbers: int | range | None
-    settings: dict[str, Any]
-    max_time: float | None
-    cache: Path | None
-    missing: float | None
+    clusters: str  # text of the option for the number of clusters
+    numbers: int | range | None  # the same as ``n_clusters`` of AutoTSNMF
+    settings: dict[str, Any]  # parameters of TSNMF that were given
+    max_time: float | None  # time limit of a search in seconds
+    cache: Path | None  # folder in which a search stores its previews
+    missing: float | None  # value of missing entries
     seed: int
 
 
@@ -69,14 +51,8 @@ def read_request(
 ) -> ModelRequest:
     """Read the options; raise a BadParameter if they exclude each other.
 
-    Parameters
-    ----------
-    clusters : str
-        A number, a range or "auto".
-    options : dict of str to value
-        Values of the options in ``PARAMETERS``; None for options that were not given.
-    max_time, cache, missing, seed
-        Attributes of ``ModelRequest``.
+    ``options`` has the values of the options in ``PARAMETERS``, or None for those that
+    were not given. The other arguments are as in ``ModelRequest``.
     """
     numbers = _read_numbers(clusters)
     given = {option: value for option, value in options.items() if value is not None}
@@ -157,15 +133,11 @@ def _check_parameters(model: "TSNMF") -> None:
 
 
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
-    """Return the choices of a search as plain values.
+    """Return the choices of a search as plain values; none without a search.
 
-    Returns
-    -------
-    dict
-        ``chosen``: the chosen parameters and their ``score``, which is None if
-        nothing could be compared. ``out_of_time``: whether the time limit ended the
-        search. ``cluster_numbers``: fields of ``Curve``, if several numbers of
-        clusters were tried. The dict is empty if there was no search.
+    ``chosen`` has the chosen parameters and their ``score``, which is None if nothing
+    could be compared. ``out_of_time`` says whether the time limit ended the search.
+    ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
     """
     from twofold import TSNMF
 
@@ -174,11 +146,9 @@ def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
     best, score = model.best_estimator_, model.best_score_
     names = ("graph", "n_neighbors", "n_directions", "energy_weight", "graph_weight")
     chosen = {name: getattr(best, name) for name in names}
-    facts: dict[str, Any] = {
-        "chosen": chosen | {"score": score if math.isfinite(score) else None},
-        "out_of_time": model.out_of_time_,
-    }
-    if model.cluster_numbers_ is not None:
-        curve = model.cluster_numbers_
+    chosen["score"] = score if math.isfinite(score) else None  # NaN is no JSON
+    facts: dict[str, Any] = {"chosen": chosen, "out_of_time": model.out_of_time_}
+    curve = model.cluster_numbers_
+    if curve is not None:
         facts["cluster_numbers"] = {**asdict(curve), "at_end": curve.at_end}
     return facts

@@ -71,24 +71,12 @@ Out = Annotated[
 ]
 SortFiles = Annotated[
     Sort | None,
-    typer.Option(
-        help="Copy the images, or link to them, in a folder per cluster.",
-    ),
+    typer.Option(help="Copy the images, or link to them, in a folder per cluster."),
 ]
 Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Replace the folder of an earlier run.",
-    ),
+    bool, typer.Option("--force", help="Replace the folder of an earlier run.")
 ]
-Open = Annotated[
-    bool,
-    typer.Option(
-        "--open",
-        help="Open the report in the browser.",
-    ),
-]
+Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print the path of the report alone.")
 ]
@@ -105,14 +93,13 @@ Size = Annotated[
 Color = Annotated[
     bool | None,
     typer.Option(
-        "--color/--grey",
-        help="Keep colours or not. Default: if there are any.",
+        "--color/--grey", help="Keep colours or not. Default: if there are any."
     ),
 ]
 FitHow = Annotated[
     Fit | None,
     typer.Option(
-        help="Stretch images of other proportions, or crop them. Default: stretch.",
+        help="Stretch images of other proportions, or crop them. Default: stretch."
     ),
 ]
 Labels = Annotated[
@@ -124,24 +111,17 @@ Labels = Annotated[
     ),
 ]
 Key = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The array in an array file.",
-    ),
+    str | None, typer.Option(metavar="NAME", help="The array in an array file.")
 ]
 SampleShape = Annotated[
     str | None,
-    typer.Option(
-        metavar="HxW[xC]",
-        help="Of the samples in the rows of a flat array.",
-    ),
+    typer.Option(metavar="HxW[xC]", help="Of the samples in the rows of a flat array."),
 ]
 RowOrder = Annotated[
     Order | None,
     typer.Option(
         help="Flat rows hold samples row by row (C) or, as MATLAB's, column by "
-        "column (F).",
+        "column (F)."
     ),
 ]
 Missing = Annotated[
@@ -155,10 +135,7 @@ Missing = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        metavar="N",
-        min=0,
-        max=2**32 - 1,
-        help="The same seed gives the same clusters.",
+        metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same clusters."
     ),
 ]
 GraphKind = Annotated[
@@ -207,18 +184,11 @@ Neighbors = Annotated[
 Starts = Annotated[
     int | None,
     typer.Option(
-        metavar="N",
-        min=1,
-        help="Starts, of which the best is kept. Default: 1.",
+        metavar="N", min=1, help="Starts, of which the best is kept. Default: 1."
     ),
 ]
 MaxIter = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Most iterations. Default: 100.",
-    ),
+    int | None, typer.Option(metavar="N", min=1, help="Most iterations. Default: 100.")
 ]
 Tol = Annotated[
     float | None,

@@ -20,43 +20,41 @@ app = typer.Typer(
     invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-_NUMBERS = ("ours", "paper")
-
 _LINE_EVERY = 30.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if stdout is not a terminal."""
 
 
 class Best(StrEnum):
-    """What a table reports of a grid."""
+    """Choice of the best parameters of a grid."""
 
     combination = "combination"
     subset = "subset"
 
 
 def _split(values: list[str]) -> tuple[str, ...]:
-    """Values that were given apart or with commas between them, each once."""
+    """Return the values of a repeated or comma-separated option, without duplicates."""
     parts = (part.strip() for value in values for part in value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
 def _counts(values: list[str]) -> tuple[int, ...]:
+    """Read the numbers of classes."""
     try:
-        counts = tuple(int(value) for value in _split(values))
+        counts = tuple(map(int, _split(values)))
     except ValueError:
         counts = (0,)
     if counts and min(counts) < 2:
-        shown = ",".join(values)
         raise typer.BadParameter(
-            f"expected numbers from 2 on, such as 5,10, got {shown}",
+            f"expected numbers from 2 on, such as 5,10, got {','.join(values)}",
             param_hint="--clusters",
         )
     return counts
 
 
 def _part(text: str) -> tuple[int, int]:
+    """Read '1/4' as (1, 4)."""
     part, _, parts = text.partition("/")
-    whole = part.isdecimal() and parts.isdecimal()
-    if whole and 1 <= int(part) <= int(parts):
+    if part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
         return int(part), int(parts)
     raise typer.BadParameter(
         f"expected i/n with i from 1 to n, such as 1/4, got {text}",
@@ -207,13 +205,13 @@ def run(
                     retry=retry_failed,
                     callback=report,
                 )
-        if part[1] > 1:
+        if part[1] > 1:  # a table needs the results of all parts
             text = f"Part {shard} is done; bring the parts together with merge into one"
             tell(f"{text}: {path}")
             return
         summary = paper.summarize(protocol, results.results(), best=best.value)
     files = paper.write_all(summary, out)
-    _tell_failures(summary)
+    _warn_of_failures(summary)
     _print_averages(summary.tables)
     tell(f"Tables and figures: {files[-1]}")
 
@@ -225,8 +223,7 @@ def merge(
         Path, typer.Argument(metavar="INTO", help="The store that gets the results.")
     ],
     stores: Annotated[
-        list[Path],
-        typer.Argument(metavar="STORES", help="Stores to take them from."),
+        list[Path], typer.Argument(metavar="STORES", help="Stores to take them from.")
     ],
 ) -> None:
     """Bring the results of several stores into one."""
@@ -243,6 +240,7 @@ def merge(
 
 
 def _data_at_hand(quick: bool) -> tuple[str, ...]:
+    """Return the data sets of the paper that are here; print a note of the others."""
     from twofold import paper
 
     here, missing = paper.data_at_hand(quick)
@@ -257,13 +255,9 @@ def _data_at_hand(quick: bool) -> tuple[str, ...]:
 
 @contextmanager
 def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
-    """Shows a run as a bar on a terminal, and as a line now and then elsewhere."""
-    columns = (
-        SpinnerColumn(),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.description}"),
-    )
+    """Show a run as a bar on a terminal, else as a line from time to time."""
+    text = TextColumn("{task.percentage:>3.0f}%"), TextColumn("{task.description}")
+    columns = (SpinnerColumn(), BarColumn(), *text)
     last, planned = time.monotonic(), False
     with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
         task = bar.add_task("", total=None)
@@ -273,14 +267,12 @@ def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
             if not planned:
                 planned = True
                 tell(_plan(progress, store))
-            done = progress.jobs_done
-            bar.update(
-                task, total=progress.jobs, completed=done, description=_state(progress)
-            )
+            total, done, state = progress.jobs, progress.jobs_done, _state(progress)
+            bar.update(task, total=total, completed=done, description=state)
             now = time.monotonic()
             if not output.is_terminal and now - last > _LINE_EVERY:
                 last = now
-                tell(_state(progress))
+                tell(state)
 
         try:
             yield report
@@ -289,7 +281,8 @@ def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
             raise
 
 
-def _tell_failures(summary: "paper.Reproduction") -> None:
+def _warn_of_failures(summary: "paper.Reproduction") -> None:
+    """Print the number of failed fits, and the most frequent failure."""
     failures = summary.provenance.failures
     if failures:
         (data, method, reason), _ = max(failures.items(), key=lambda item: item[1])
@@ -301,6 +294,7 @@ def _tell_failures(summary: "paper.Reproduction") -> None:
 
 
 def _plan(progress: "paper.RunStatus", store: Path) -> str:
+    """Return how many fits there are, and how many are in the store."""
     text = f"{progress.fits:,} fits"
     if progress.found:
         text += f", of which {store} has {progress.found:,}"
@@ -310,6 +304,7 @@ def _plan(progress: "paper.RunStatus", store: Path) -> str:
 
 
 def _state(progress: "paper.RunStatus") -> str:
+    """Return the number of finished jobs, the rate, and the remaining time."""
     rate = progress.fits_done / max(progress.elapsed, 1e-9)
     text = f"{progress.jobs_done:,} of {progress.jobs:,} jobs, {rate:.1f} fits/s"
     if progress.failed:
@@ -325,17 +320,19 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _print_averages(found: "list[paper.Table]") -> None:
-    """The averages of each table's last method, TS-NMF by default, and the paper's.
+def _print_averages(tables: "list[paper.Table]") -> None:
+    """Print the averages of the last method of each table beside those of the paper.
 
-    The rows of a missing-aware method come after those of the same method without.
+    By default the last method is TS-NMF. If it handles missing entries, the averages of
+    the method without this come first.
     """
     from twofold import paper
 
     shown = Table()
     for column in ("data", "method", "measure", "ours", "paper"):
-        shown.add_column(column, justify="right" if column in _NUMBERS else "left")
-    for table in found:
+        number = column in ("ours", "paper")
+        shown.add_column(column, justify="right" if number else "left")
+    for table in tables:
         last = paper.find_method(table.methods[-1])
         for method in table.methods:
             title = paper.find_method(method).title

@@ -21,19 +21,10 @@ _DIGITS = 4, 7
 def line_chart(values: list[float], over: list[int] | None = None) -> dict[str, Any]:
     """Return the coordinates of a curve and its ticks, in pixels.
 
-    Parameters
-    ----------
-    values : list of float
-        Values on the y axis.
-    over : list of int or None
-        Values on the x axis, in rising order. None stands for 1, 2, ...
-
-    Returns
-    -------
-    dict
-        ``width`` and ``height`` of the chart; ``points``: (x, y) pairs; ``across`` and
-        ``up``: ticks of the x and y axis as (coordinate, text) pairs; ``frame``: left,
-        right, top and bottom.
+    The x axis has the integers ``over``, in rising order; None stands for 1, 2, ...
+    The dict has ``width`` and ``height`` of the chart; ``points``: (x, y) pairs;
+    ``across`` and ``up``: ticks of the x and y axis as (coordinate, text) pairs;
+    ``frame``: left, right, top and bottom.
     """
     over = over or list(range(1, len(values) + 1))
     first, last = over[0], over[-1]

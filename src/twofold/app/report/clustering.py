@@ -13,36 +13,16 @@ from twofold.estimators.tsnmf import TSNMF
 
 @dataclass(frozen=True)
 class Clustering:
-    """A fitted model with its samples.
-
-    Attributes
-    ----------
-    collection : Collection
-        The samples; missing entries have been filled in.
-    model : TSNMF
-        Model fitted to the samples.
-    assignments : Assignments
-        Cluster, confidence and reconstruction error of every sample.
-    typical : ndarray of shape (n,)
-        Typicality of every sample.
-    orders : list of int arrays
-        Samples of each cluster, the most typical sample first.
-    duplicates : list of list of int
-        All groups of near-duplicates, the largest group first.
-    shown : int array
-        Sorted indices of the samples that the report shows.
-    search : AutoTSNMF or None
-        Search that selected the model, if there was one.
-    """
+    """A fitted model with its samples, whose missing entries have been filled in."""
 
     collection: Collection
     model: TSNMF
-    assignments: Assignments
-    typical: np.ndarray
-    orders: list[np.ndarray]
-    duplicates: list[list[int]]
-    shown: np.ndarray
-    search: AutoTSNMF | None = None
+    assignments: Assignments  # cluster, confidence and error of each sample
+    typical: np.ndarray  # (n,), typicality of each sample
+    orders: list[np.ndarray]  # samples of each cluster, the most typical first
+    duplicates: list[list[int]]  # groups of near-duplicates, the largest first
+    shown: np.ndarray  # sorted indices of the samples that the report shows
+    search: AutoTSNMF | None = None  # search that selected the model, if any
 
     @cached_property
     def positions(self) -> dict[int, int]:
@@ -57,21 +37,9 @@ class Clustering:
 def select_shown(
     orders: list[np.ndarray], required: set[int], limit: int
 ) -> np.ndarray:
-    """Select the samples to show: all, or an even choice from each cluster.
+    """Return the sorted samples to show: all, or an even choice from each cluster.
 
-    Parameters
-    ----------
-    orders : list of int arrays
-        Samples of each cluster, the most typical sample first.
-    required : set of int
-        Samples that are shown in any case.
-    limit : int
-        Approximate maximum number of samples.
-
-    Returns
-    -------
-    int array
-        Sorted indices of the selected samples.
+    The samples in ``required`` are always among them. ``limit`` is approximate.
     """
     n = sum(map(len, orders))
     if n <= limit:
@@ -79,6 +47,7 @@ def select_shown(
     selected = set(required)
     share = (limit - len(required)) / n
     for order in orders:
+        # At least one sample, so that no cluster is empty on the page.
         count = max(1, int(share * len(order)))
         positions = np.linspace(0, len(order) - 1, count).astype(int)
         selected |= set(order[positions].tolist())

@@ -29,18 +29,8 @@ def near_duplicates(images: np.ndarray) -> list[list[int]]:
 
     Brightness and contrast do not matter. Each image is compared with its five nearest
     neighbours in the sixteen directions of most variance, in which distances are lower
-    bounds of the distances between the images. Groups are the connected components of
-    the graph of near-duplicates.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n, ...)
-        Images.
-
-    Returns
-    -------
-    list of list of int
-        Indices of the images of each group, the largest group first.
+    bounds of the distances between the images (n, ...). Groups are the connected
+    components of the graph of near-duplicates, as indices, the largest group first.
     """
     rows = standardized(images)
     # Unit vectors of correlation r have the distance sqrt(2 (1 - r)).
@@ -80,6 +70,7 @@ def _groups(first: np.ndarray, second: np.ndarray, n: int) -> list[list[int]]:
     """Return the connected components of at least two images, the largest first."""
     graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n))
     _, label = connected_components(graph, directed=False)
+    # Sorted by label, the images of each group are consecutive.
     order = np.argsort(label, kind="stable")
     starts = np.flatnonzero(np.diff(label[order], prepend=-1))
     groups = [group.tolist() for group in np.split(order, starts[1:]) if len(group) > 1]

@@ -14,33 +14,15 @@ from twofold.app.report.schema import Count, Fraction, Link, Number, Part
 
 
 class Item(Part, frozen=True):
-    """One sample.
+    """One sample."""
 
-    Attributes
-    ----------
-    name : str
-        Path of the image file, or name of the array and index in it.
-    link : str or None
-        Address of the image file as seen from the page.
-    cluster : int
-        Number of the cluster.
-    confidence : float
-        Confidence of the assignment, between 0 and 1.
-    error : float
-        Relative reconstruction error.
-    class_ : str or None
-        Name of the known class; ``class`` in JSON.
-    x, y : float
-        Coordinates on the map, between 0 and 1.
-    """
-
-    name: str
-    link: Link | None
+    name: str  # path of the image file, or array and index
+    link: Link | None  # address of the image file, as seen from the page
     cluster: Count
     confidence: Fraction
-    error: Number
-    class_: str | None = msgspec.field(name="class")
-    x: Fraction
+    error: Number  # relative reconstruction error
+    class_: str | None = msgspec.field(name="class")  # known class
+    x: Fraction  # coordinates on the map
     y: Fraction
 
     def __post_init__(self) -> None:
@@ -50,7 +32,7 @@ class Item(Part, frozen=True):
 
 
 def make_items(clustering: Clustering, folder: Path) -> list[Item]:
-    """Return the shown samples, with links relative to ``folder``, that of the page."""
+    """Return the shown samples; ``folder`` has the page, where their links start."""
     collection, assigned = clustering.collection, clustering.assignments
     points = layout(assigned.coefficients[clustering.shown])
     return [

@@ -29,6 +29,7 @@ def layout(coefficients: np.ndarray) -> np.ndarray:
     if n < _FEWEST or len(np.unique(rows, axis=0)) < _FEWEST:
         return _unit_square(_principal(rows))
     tsne = TSNE(
+        # The scale that scikit-learn gives to its own start from PCA.
         init=_principal(rows).astype(np.float32) * 1e-4,
         perplexity=min(_PERPLEXITY, (n - 1) / 3),
         max_iter=_ITERATIONS,
@@ -44,6 +45,7 @@ def _principal(rows: np.ndarray) -> np.ndarray:
         warnings.simplefilter("ignore", RuntimeWarning)  # for rows that are all equal
         components = PCA(count, random_state=0).fit_transform(rows)
     components = np.pad(components, ((0, 0), (0, 2 - count)))
+    # The bound avoids a division by 0 if all rows are equal.
     return components / max(float(components.std(axis=0).max()), 1e-12)
 
 

@@ -12,37 +12,26 @@ _LINE = 48
 
 
 def thumbnails_of(stack: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make thumbnails of samples that do not come from image files.
+    """Make thumbnails of samples (n, h, w[, c]) or (n, f) in any unit.
 
-    Parameters
-    ----------
-    stack : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
-        Samples in any unit. Three channels are red, green and blue; other numbers of
-        channels are averaged. Vectors are drawn as curves.
-    longest : int
-        Maximum height and width.
-
-    Returns
-    -------
-    thumbnails : uint8 array of shape (n, t, t, 3)
-        Thumbnails, each centred in its square.
-    sizes : int array of shape (n, 2)
-        Height and width of each thumbnail.
+    Three channels are red, green and blue; other numbers of channels are averaged.
+    Vectors are drawn as curves. Return the thumbnails, uint8 (n, t, t, 3), each centred
+    in its square, and the height and width of each, (n, 2), at most ``longest``.
     """
-    low, high = shown_range(stack)
-    first = _thumbnail(stack[0], low, high, longest)
-    height, width = first.shape[:2]
+    value_range = shown_range(stack)
+    height, width = shrunk(picture_of(stack[0], *value_range), longest).shape[:2]
     side = max(height, width)
     top, left = (side - height) // 2, (side - width) // 2
     thumbnails = np.zeros((len(stack), side, side, 3), dtype=np.uint8)
     for square, sample in zip(thumbnails, stack, strict=True):
-        picture = _thumbnail(sample, low, high, longest)
+        picture = shrunk(picture_of(sample, *value_range), longest)
         square[top : top + height, left : left + width] = picture
     return thumbnails, np.full((len(stack), 2), (height, width))
 
 
 def shown_range(stack: np.ndarray) -> tuple[float, float]:
     """Return the values shown as black and white, the 0.1% and 99.9% quantiles."""
+    # A subset suffices: the quantiles of all values of a large stack would take long.
     values = stack[:: max(1, len(stack) // 1000)].reshape(-1)
     low, high = np.quantile(values, [0.001, 0.999])
     return float(low), float(high)
@@ -98,10 +87,6 @@ def _encoded(picture: np.ndarray, kind: str, **options: int | bool) -> str:
     Image.fromarray(picture).save(file, kind, **options)
     encoded = base64.b64encode(file.getvalue()).decode()
     return f"data:image/{kind.lower()};base64,{encoded}"
-
-
-def _thumbnail(sample: np.ndarray, low: float, high: float, longest: int) -> np.ndarray:
-    return shrunk(picture_of(sample, low, high), longest)
 
 
 def _curve(vector: np.ndarray, low: float, high: float) -> np.ndarray:

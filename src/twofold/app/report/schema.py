@@ -31,9 +31,6 @@ Picture = Annotated[
 """A picture as a data URI."""
 
 Link = Annotated[
-    str,
-    Meta(
-        pattern=r"^(\./|file:///([A-Za-z]:/)?)(?!/|.*//)[A-Za-z0-9%/._~-]*\Z",
-    ),
+    str, Meta(pattern=r"^(\./|file:///([A-Za-z]:/)?)(?!/|.*//)[A-Za-z0-9%/._~-]*\Z")
 ]
 """A file on this machine. Two slashes in a row could name another machine."""

@@ -29,24 +29,12 @@ _Size = Annotated[int, Meta(ge=1, le=2**53)]
 
 
 class Sheets(Part, frozen=True):
-    """Sheets of thumbnails.
+    """Sheets of thumbnails."""
 
-    Attributes
-    ----------
-    side : int
-        Side of the square around a thumbnail, in pixels.
-    width : int
-        Width of every sheet, in pixels.
-    images : list of str
-        Sheets as data URIs. A sheet may have been reduced, which leaves it fewer
-        pixels than ``width``.
-    places : list of (int, int, int, int, int)
-        Sheet, left, top, width and height of every thumbnail, for sheets of ``width``.
-    """
-
-    side: _Size
-    width: _Size
-    images: list[Picture]
+    side: _Size  # side of the square around a thumbnail, in pixels
+    width: _Size  # width of every sheet, in pixels
+    images: list[Picture]  # reduced sheets have fewer pixels than ``width``
+    # Sheet, left, top, width and height of every thumbnail, for sheets of ``width``.
     places: list[tuple[Count, Count, Count, Count, Count]]
 
     def __post_init__(self) -> None:
@@ -65,12 +53,8 @@ def shown_sheets(clustering: Clustering) -> Sheets:
 def make_sheets(thumbnails: np.ndarray, sizes: np.ndarray) -> Sheets:
     """Arrange thumbnails on sheets, row by row.
 
-    Parameters
-    ----------
-    thumbnails : uint8 array of shape (n, t, t, 3)
-        Thumbnails, each centred in its square.
-    sizes : int array of shape (n, 2)
-        Height and width of each thumbnail.
+    The thumbnails, uint8 (n, t, t, 3), are centred in their squares; ``sizes`` (n, 2)
+    has the height and width of each.
     """
     n, side = thumbnails.shape[:2]
     columns = max(1, min(_SIDE // side, int(np.ceil(n**0.5))))
@@ -93,6 +77,7 @@ def _sheet(thumbnails: np.ndarray, columns: int) -> np.ndarray:
     rows = -(-n // columns)
     grid = np.zeros((rows * columns, side, side, 3), dtype=np.uint8)
     grid[:n] = thumbnails
+    # (row, y, column, x, channel): the pixels of a line of the sheet are adjacent.
     grid = grid.reshape(rows, columns, side, side, 3).transpose(0, 2, 1, 3, 4)
     return grid.reshape(rows * side, columns * side, 3)
 

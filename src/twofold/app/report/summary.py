@@ -42,20 +42,12 @@ _LONGEST_ERROR = 300
 
 
 class Section(NamedTuple):
-    """A section of the page.
+    """Text of the link to a section of the page, and function that makes its data."""
 
-    Attributes
-    ----------
-    link : str
-        Text of the link to the section; ``{entries}`` is "pixels", or "entries" if
-        the samples are vectors.
-    build : callable or None
-        Function from a ``Clustering`` to the data of the section. The function
-        returns None if the section does not apply. A section that uses only the
-        data of other sections has no function and is always shown.
-    """
-
-    link: str
+    link: str  # ``{entries}`` is "pixels", or "entries" for vectors
+    # Makes the data of the section, or returns None if the section does not apply. A
+    # section that uses only the data of other sections has no function and is always
+    # shown.
     build: Callable[[Clustering], Any] | None
 
 
@@ -84,45 +76,21 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that the page shows. ``report.json`` is this class as JSON.
 
     Samples are named by their position in ``items``.
-
-    Attributes
-    ----------
-    format, version
-        Kind and version of the file.
-    twofold : str
-        Version of twofold that made the report.
-    title : str
-        Name of the collection.
-    images : int
-        Number of samples, shown or not.
-    shape : list of int
-        Shape of a sample.
-    parameters : dict of str to value
-        Parameters of the model that are plain values.
-    skipped : list of (str, str)
-        Files that were not read, with the reason.
-    items : list of Item
-        Samples that are shown.
-    sheets : Sheets
-        Thumbnails of these samples.
-    duplicate_groups, duplicate_images : int
-        Number of groups of near-duplicates, and of samples in them, shown or not.
-    clusters, ..., scores
-        Data of the ``SECTIONS``, or None if a section does not apply.
     """
 
     format: Format
     version: Version
-    twofold: str
-    title: str
-    images: Count
-    shape: list[Count]
-    parameters: dict[str, str | int | float | bool | None]
-    skipped: list[tuple[str, str]]
-    items: list[Item]
-    sheets: Sheets
-    duplicate_groups: Count
-    duplicate_images: Count
+    twofold: str  # version of twofold that made the report
+    title: str  # name of the collection
+    images: Count  # number of samples, shown or not
+    shape: list[Count]  # shape of a sample
+    parameters: dict[str, str | int | float | bool | None]  # plain values only
+    skipped: list[tuple[str, str]]  # files that were not read, with the reason
+    items: list[Item]  # samples that are shown
+    sheets: Sheets  # thumbnails of these samples
+    duplicate_groups: Count  # number of groups, shown or not
+    duplicate_images: Count  # number of samples in them
+    # The data of the ``SECTIONS``, or None if a section does not apply.
     clusters: list[Cluster]
     outliers: list[Count]
     duplicates: list[list[Count]]
@@ -160,6 +128,7 @@ def read_report(text: bytes) -> Report:
     if len(text) > LARGEST_REPORT:
         raise ValueError(f"must be of at most {LARGEST_REPORT:,} bytes, got more")
     try:
+        # The header first: a file of another version may differ in any field.
         header = msgspec.json.decode(text, type=_Header)
         if header.format != FORMAT:
             raise ValueError(f"it is no {FORMAT}")
@@ -183,24 +152,9 @@ def summarize(
     folder: Path,
     search: AutoTSNMF | None = None,
 ) -> Report:
-    """Describe a clustering.
+    """Return the report of a clustering; arguments as in ``Clustering``.
 
-    Parameters
-    ----------
-    collection : Collection
-        Samples. Missing entries have been filled in.
-    model : TSNMF
-        Model fitted to the samples.
-    assignments : Assignments
-        Assignments of the samples.
-    typical : ndarray of shape (n,)
-        Typicality of every sample.
-    duplicates : list of list of int
-        Groups of ``near_duplicates``.
-    folder : Path
-        Folder of the page, from which links to the image files start.
-    search : AutoTSNMF or None, default=None
-        Search that selected the model, if there was one.
+    ``folder`` is the folder of the page, from which links to the image files start.
     """
     orders = typical_orders(assignments.clusters, typical)
     required = select_duplicates(duplicates, MOST_SHOWN // 4)

@@ -9,27 +9,13 @@ from twofold.core.arrays import to_numpy
 
 
 class Cluster(Part, frozen=True):
-    """One cluster.
-
-    Attributes
-    ----------
-    number : int
-        Number of the cluster.
-    size : int
-        Number of samples, shown or not.
-    tightness : float
-        Mean typicality of the samples.
-    centroid : str
-        Picture of the reconstruction of the mean coefficients.
-    items : list of int
-        Positions of the shown samples, the most typical sample first.
-    """
+    """One cluster."""
 
     number: Count
-    size: Count
-    tightness: Fraction
-    centroid: Picture
-    items: list[Count]
+    size: Count  # number of samples, shown or not
+    tightness: Fraction  # mean typicality of the samples
+    centroid: Picture  # reconstruction of the mean coefficients
+    items: list[Count]  # positions of the shown samples, the most typical first
 
 
 def build_clusters(clustering: Clustering) -> list[Cluster]:

@@ -11,17 +11,9 @@ from twofold.core.arrays import to_numpy
 
 
 class Convergence(Part, frozen=True):
-    """Course of the fit.
+    """Course of the fit."""
 
-    Attributes
-    ----------
-    objective : list of float
-        Objective after each iteration.
-    max_iter : int
-        Maximum number of iterations.
-    """
-
-    objective: Annotated[list[Number], Meta(min_length=1)]
+    objective: Annotated[list[Number], Meta(min_length=1)]  # by iteration
     max_iter: Count
 
     def chart(self) -> dict[str, Any]:

@@ -18,44 +18,22 @@ _MISSING_COLOR = (255, 0, 200)
 
 
 class Pair(Part, frozen=True):
-    """One sample before and after.
+    """One sample before and after its missing entries are filled in."""
 
-    Attributes
-    ----------
-    item : int
-        Position of the sample.
-    share : float
-        Share of its entries that is missing.
-    before, after : str
-        Pictures with the missing entries marked, and filled in.
-    """
-
-    item: Count
-    share: Fraction
-    before: Picture
-    after: Picture
+    item: Count  # position of the sample
+    share: Fraction  # share of its entries that is missing
+    before: Picture  # with the missing entries marked
+    after: Picture  # with the missing entries filled in
 
 
 class Missing(Part, frozen=True):
-    """Missing entries of all samples.
+    """Missing entries of all samples."""
 
-    Attributes
-    ----------
-    images : int
-        Number of samples with missing entries.
-    share : float
-        Share of all entries that is missing.
-    least, most : float
-        Smallest and largest share of a sample that has missing entries.
-    pairs : list of Pair
-        Samples before and after, the sample with most missing entries first.
-    """
-
-    images: Count
-    share: Fraction
-    least: Fraction
-    most: Fraction
-    pairs: list[Pair]
+    images: Count  # number of samples with missing entries
+    share: Fraction  # share of all entries that is missing
+    least: Fraction  # smallest share of a sample with missing entries
+    most: Fraction  # largest share of a sample
+    pairs: list[Pair]  # the sample with most missing entries first
 
 
 def build_missing(clustering: Clustering) -> Missing | None:

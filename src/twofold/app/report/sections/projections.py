@@ -18,41 +18,19 @@ _BLOCK = 1024
 
 
 class Projection(Part, frozen=True):
-    """Projection by Q, by P, or by both.
+    """Projection by Q, by P, or by both."""
 
-    Attributes
-    ----------
-    side : {"left", "right", "both"}
-        Side from which the samples are projected.
-    picture : str
-        Picture of the projected mean sample.
-    directions : list of int
-        Number of learned directions of each side.
-    many : list of int
-        Number of all directions of each side.
-    kept : float
-        Mean share of the squared norm of a sample that remains.
-    """
-
-    side: Side
-    picture: Picture
-    directions: list[Count]
-    many: list[Count]
-    kept: Fraction
+    side: Side  # side from which the samples are projected
+    picture: Picture  # the projected mean sample
+    directions: list[Count]  # number of learned directions of each side
+    many: list[Count]  # number of all directions of each side
+    kept: Fraction  # mean share of the squared norm of a sample that remains
 
 
 class Projections(Part, frozen=True):
-    """All projections.
+    """Projections from the left, from the right, and from both sides."""
 
-    Attributes
-    ----------
-    mean : str
-        Picture of the mean sample.
-    views : list of Projection
-        Projections from the left, from the right, and from both sides.
-    """
-
-    mean: Picture
+    mean: Picture  # the mean sample
     views: list[Projection]
 
 
@@ -62,15 +40,7 @@ def build_projections(clustering: Clustering) -> Projections:
 
 
 def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
-    """Project samples with the left and right directions of a model.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n, h, w), (n, h, w, c) or (n, f)
-        Samples.
-    model : TSNMF
-        Model fitted to the samples.
-    """
+    """Project samples (n, h, w[, c]) or (n, f) with the directions of a model."""
     shape = tuple(images.shape[1:])
     left, right = to_numpy(model.left_projection_), to_numpy(model.right_projection_)
     mean = to_stack(images.reshape(len(images), -1).mean(axis=0)[None], shape)

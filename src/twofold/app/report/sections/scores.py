@@ -28,20 +28,12 @@ class Values(Part, frozen=True):
 class Confusion(Part, frozen=True):
     """Number of samples of each class in each cluster.
 
-    Attributes
-    ----------
-    classes : list of str
-        Names of the classes, the rows.
-    clusters : list of int
-        Numbers of the clusters, the columns. They are ordered so that a class and its
-        best match are on the diagonal.
-    counts : list of list of int
-        Rows of the table.
+    The clusters are ordered so that a class and its best match are on the diagonal.
     """
 
-    classes: list[str]
-    clusters: list[Count]
-    counts: list[list[Count]]
+    classes: list[str]  # names of the rows
+    clusters: list[Count]  # numbers of the columns
+    counts: list[list[Count]]  # rows of the table
 
     def __post_init__(self) -> None:
         widths = {len(row) for row in self.counts}
@@ -50,18 +42,10 @@ class Confusion(Part, frozen=True):
 
 
 class Scores(Part, frozen=True):
-    """Agreement of the clusters with known classes.
-
-    Attributes
-    ----------
-    values : Values
-        Scores.
-    confusion : Confusion or None
-        Confusion table, or None if it would be too large to read.
-    """
+    """Agreement of the clusters with known classes."""
 
     values: Values
-    confusion: Confusion | None
+    confusion: Confusion | None  # None if the table would be too large to read
 
 
 def build_scores(clustering: Clustering) -> Scores | None:
@@ -82,25 +66,15 @@ def tabulate(
 ) -> Confusion | None:
     """Count the samples of each class in each cluster.
 
-    Parameters
-    ----------
-    target : int array of shape (n,)
-        Class of each sample, an index of ``names``.
-    clusters : int array of shape (n,)
-        Cluster of each sample; the numbers are 0, 1, ... without a gap.
-    names : list of str
-        Names of the classes. Classes without samples are left out of the table.
-
-    Returns
-    -------
-    Confusion or None
-        None if the table would be too large to read.
+    ``target`` (n,) has indices of ``names``; classes without samples are left out. The
+    numbers in ``clusters`` (n,) are 0, 1, ... without a gap.
     """
     counts = contingency_matrix(target, clusters)
     if counts.size > _MOST_CELLS:
         return None
     rows, columns = linear_sum_assignment(counts, maximize=True)
     unmatched = np.setdiff1d(np.arange(counts.shape[1]), columns)
+    # Matched clusters in the order of their classes, then the others.
     order = np.concatenate([columns[np.argsort(rows)], unmatched])
     return Confusion(
         classes=[names[i] for i in np.unique(target)],

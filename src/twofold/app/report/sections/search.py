@@ -17,48 +17,22 @@ _MAX_PREVIEWS = 10
 
 
 class Trial(Part, frozen=True):
-    """Settings that were tried.
-
-    Attributes
-    ----------
-    graph : str
-        Kind of graph.
-    n_directions : int or None
-        Number of directions, or None for the default.
-    energy_weight : float
-        Weight of the energy term.
-    score : float or None
-        Score of the clusters, or None if it is not known.
-    """
+    """Settings that were tried."""
 
     graph: str
-    n_directions: Count | None
+    n_directions: Count | None  # None for the default
     energy_weight: Number
-    score: Number | None
+    score: Number | None  # None if it is not known
 
 
 class ClusterNumbers(Part, frozen=True):
-    """Scores by number of clusters; see ``Curve`` of the search.
+    """Scores by number of clusters; see ``Curve`` of the search."""
 
-    Attributes
-    ----------
-    numbers : list of int
-        Numbers of clusters, in rising order.
-    scores : list of float
-        Score of each number.
-    chosen : int
-        Chosen number.
-    confidence : float
-        Share of the resamples that choose the same number.
-    likely : (int, int)
-        Smallest and largest likely number.
-    """
-
-    numbers: list[Count]
-    scores: list[Number]
+    numbers: list[Count]  # in rising order
+    scores: list[Number]  # score of each number
     chosen: Count
-    confidence: Fraction
-    likely: tuple[Count, Count]
+    confidence: Fraction  # share of the resamples that choose the same number
+    likely: tuple[Count, Count]  # smallest and largest likely number
 
     def __post_init__(self) -> None:
         rising = all(one < other for one, other in pairwise(self.numbers))
@@ -92,27 +66,13 @@ class ClusterNumbers(Part, frozen=True):
 
 
 class Search(Part, frozen=True):
-    """Search for the settings.
+    """Search for the settings."""
 
-    Attributes
-    ----------
-    tried : int
-        Number of candidates that have the chosen number of clusters.
-    previews : list of Trial
-        Best of these candidates by their preview.
-    fits : list of Trial
-        All candidates that were fitted, the best first.
-    out_of_time : bool
-        Whether the time limit ended the search.
-    numbers : ClusterNumbers or None
-        Scores by number of clusters, or None if a single number was given.
-    """
-
-    tried: Count
-    previews: list[Trial]
-    fits: list[Trial]
-    out_of_time: bool
-    numbers: ClusterNumbers | None
+    tried: Count  # number of candidates with the chosen number of clusters
+    previews: list[Trial]  # best of these candidates by their preview
+    fits: list[Trial]  # all candidates that were fitted, the best first
+    out_of_time: bool  # whether the time limit ended the search
+    numbers: ClusterNumbers | None  # None if a single number was given
 
 
 def build_search(clustering: Clustering) -> Search | None:
@@ -164,4 +124,5 @@ def _best_trials(rows: list[dict[str, Any]], stage: str) -> list[Trial]:
         for row in rows
         if row["stage"] == stage
     ]
+    # An unknown score ranks like 0, the score of chance.
     return sorted(trials, key=lambda trial: -(trial.score or 0))
