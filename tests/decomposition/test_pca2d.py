@@ -96,6 +96,16 @@ def test_long_vectors_need_no_quadratic_memory():
     np.testing.assert_allclose(rebuilt, vectors, atol=1e-10)
 
 
+@pytest.mark.torch
+def test_codes_that_are_tensors_are_reconstructed():
+    torch = pytest.importorskip("torch")
+    model = PCA2D(2, side="both").fit(IMAGES)
+    codes = model.transform(IMAGES)
+    rebuilt = model.inverse_transform(torch.asarray(codes))
+    assert isinstance(rebuilt, np.ndarray)
+    np.testing.assert_array_equal(rebuilt, model.inverse_transform(codes))
+
+
 def test_directions_point_to_their_largest_entry():
     model = PCA2D(4, side="both").fit(IMAGES)
     for projection in (model.left_projection_, model.right_projection_):

@@ -5,12 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from array_api_compat import (
-    array_namespace,
-    device,
-    is_array_api_obj,
-    is_numpy_array,
-)
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 from scipy.sparse import csr_array
 
 
@@ -97,10 +92,7 @@ def take(array: AnyArray, indices: Any) -> AnyArray:
 
 
 def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
-    """Apply a function to all arrays and lists in nested dataclasses, dicts and tuples.
-
-    None stays None.
-    """
+    """Apply a function to all arrays and lists in dataclasses, dicts and tuples."""
     if is_dataclass(tree) and not isinstance(tree, type):
         mapped = {
             f.name: map_arrays(getattr(tree, f.name), function) for f in fields(tree)
@@ -114,13 +106,10 @@ def map_arrays(tree: Any, function: Callable[[Array], Array]) -> Any:
 
 
 def take_batch(tree: Any, entries: np.ndarray) -> Any:
-    """Take entries of the batch axis of all arrays in a tree, see ``map_arrays``.
-
-    A list has an item for each entry of the batch.
-    """
+    """Take entries of the batch axis of all arrays in a tree, see ``map_arrays``."""
 
     def taken(leaf: Any) -> Any:
-        if isinstance(leaf, list):
+        if isinstance(leaf, list):  # with an item for each entry of the batch
             return [leaf[i] for i in entries]
         return take(leaf, entries)
 
@@ -165,20 +154,16 @@ def smallest_indices(array: AnyArray, k: int) -> AnyArray:
 
 
 def inverses(matrices: Array) -> tuple[Array, Array]:
-    """Invert matrices (batch, k, k).
+    """Invert matrices (batch, k, k); return also which have an inverse, (batch,).
 
-    Returns
-    -------
-    inverses : array of shape (batch, k, k)
-        Undefined for singular matrices.
-    exists : boolean array of shape (batch,)
-        False for singular matrices.
+    The other inverses are undefined.
     """
     if not is_numpy_array(matrices):
         import torch
 
         inverse, failed = torch.linalg.inv_ex(matrices)
         return inverse, failed == 0
+    # One by one: NumPy raises for the whole batch if a single matrix is singular.
     inverse = np.zeros_like(matrices)
     exists = np.ones(len(matrices), dtype=bool)
     for i, matrix in enumerate(matrices):
@@ -203,18 +188,9 @@ def filter_dtype(array: Array) -> Any:
 
 
 def symmetric_product(neighbors: Array, weights: Array, dense: Array) -> Array:
-    """Compute (A + A') M of tensors, for A given by q entries in every row.
+    """Compute (A + A') M of tensors, for M (batch, n, k): (batch, n, k).
 
-    Parameters
-    ----------
-    neighbors, weights : tensors of shape (batch, n, q)
-        Row i of A has ``weights[i, s]`` in column ``neighbors[i, s]``.
-    dense : tensor of shape (batch, n, k)
-        M.
-
-    Returns
-    -------
-    tensor of shape (batch, n, k)
+    Row i of A has ``weights[i, s]`` in column ``neighbors[i, s]``, both (batch, n, q).
     """
     batch, n, q = neighbors.shape
     columns = flat_neighbors(neighbors)

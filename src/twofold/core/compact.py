@@ -14,20 +14,15 @@ Sides = tuple[Side, ...]
 def compact_sides(
     samples: Array, n_directions: tuple[int, int]
 ) -> tuple[Array, Sides, Sides]:
-    """Write complete samples in the shortest bases, and return the sides of both.
+    """Write complete samples (n, c, h, w) in the shortest bases.
 
-    Returns
-    -------
-    samples : array of shape (n, c, h, w)
-    sides : (left, right)
-        Sides of the shorter samples.
-    long_sides : (left, right)
-        Sides of the given samples, for ``expand``.
+    Returns the samples, their sides, and the long sides that ``expand`` needs.
     """
     long_sides = both_sides(samples, n_directions)
     if all(side.basis is None for side in long_sides):
         return samples, long_sides, long_sides
     samples = compact(samples, long_sides)
+    # Without n_directions, since ``expand`` would not undo a second shortening.
     return samples, both_sides(samples), long_sides
 
 

@@ -11,29 +11,13 @@ still running, an array of shape (running,). All of them stop if it returns True
 
 
 class BatchMonitor:
-    """Record the values of a batch of fits, and decide which of them stop.
-
-    Parameters
-    ----------
-    batch : int
-        Number of fits.
-    max_iter : int
-        Maximum number of iterations.
-    callback : callable or None
-
-    Attributes
-    ----------
-    running : integer array of shape (running,)
-        Fits that are still running.
-    history : list of array of shape (values, batch)
-        Values of every iteration, the objective last; NaN for fits that have stopped.
-    """
+    """Record the values of a batch of fits, and decide which of them stop."""
 
     def __init__(self, batch: int, max_iter: int, callback: Callback | None) -> None:
-        self.batch = batch
-        self.max_iter = max_iter
-        self.callback = callback
-        self.running = np.arange(batch)
+        self.batch, self.max_iter, self.callback = batch, max_iter, callback
+        self.running = np.arange(batch)  # (running,), fits that are still running
+        # Values (values, batch) of every iteration, the objective last; NaN for fits
+        # that have stopped.
         self.history: list[np.ndarray] = []
 
     def changes(self) -> np.ndarray:
@@ -41,7 +25,7 @@ class BatchMonitor:
 
         It is infinite after the first iteration.
         """
-        if len(self.history) < 2:
+        if len(self.history) < 2:  # no fit converges in its first iteration
             return np.full(len(self.running), np.inf)
         last, before = (values[-1, self.running] for values in self.history[:-3:-1])
         return np.abs(last - before)
@@ -58,6 +42,7 @@ class BatchMonitor:
         They are no longer among ``running`` afterwards.
         """
         count, objectives = len(self.history), self.history[-1][-1, self.running]
+        # The callback is called in the last iteration, too: it reports the progress.
         halt = self.callback is not None and self.callback(count, objectives)
         stopped = converged | halt | (count == self.max_iter)
         self.running = self.running[~stopped]
@@ -69,17 +54,11 @@ class BatchMonitor:
 
 
 class ConvergenceMonitor(BatchMonitor):
-    """The monitor of a single fit.
-
-    Attributes
-    ----------
-    converged : bool
-        Whether the last iteration met the tolerance.
-    """
+    """The monitor of a single fit."""
 
     def __init__(self, max_iter: int, callback: Callback | None) -> None:
         super().__init__(1, max_iter, callback)
-        self.converged = False
+        self.converged = False  # whether the last iteration met the tolerance
 
     def finish_iteration(self, objective: float, *, converged: bool) -> None:
         """Record the objective of an iteration, and decide whether to stop."""

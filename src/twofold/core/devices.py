@@ -35,6 +35,7 @@ def check_device(device: str | None) -> None:
     if device is None:
         return
     try:
+        # Tensors of the device "meta" have no values: only reading them back fails.
         to_numpy(on_device(np.ones(1), device) + 1)
     except (RuntimeError, NotImplementedError) as failure:
         raise DeviceError(_unusable(device, failure)) from None
@@ -77,11 +78,9 @@ def _solve_or_none(
 
 
 def _is_out_of_memory(failure: Exception) -> bool:
-    """Return whether a failure is out of memory, by its class or its message.
-
-    PyTorch has a class for it, but the libraries that it calls only have messages.
-    """
+    """Return whether a failure is out of memory, by its class or its message."""
     message = str(failure).lower()
+    # PyTorch has a class for it, but the libraries that it calls only have messages.
     return (
         type(failure).__name__ == "OutOfMemoryError"
         or "out of memory" in message

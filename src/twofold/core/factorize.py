@@ -29,40 +29,22 @@ _CANCELLED = 1e-4
 
 @dataclass(frozen=True)
 class Steps:
-    """Update rules of a factorisation.
+    """Update rules of a factorisation."""
 
-    Attributes
-    ----------
-    coefficients : callable
-        Returns the next V, given V, the products with U, and the weights.
-    centroids : callable
-        Returns the next U, given X, the next V, and U.
-    """
-
+    # The next V, given V, the products with U, and the weights.
     coefficients: Callable[[Array, tuple[Products, ...], Weights], Array]
+    # The next U, given X, the next V, and U.
     centroids: Callable[[Array, Array, Array], Array]
 
 
 @dataclass(frozen=True)
 class FactorizationResult:
-    """Result of ``factorize``.
+    """Result of ``factorize``."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, k)
-        V.
-    centroids : array of shape (k, d)
-        U.
-    history : ndarray of shape (n_iter,)
-        Objective after each iteration.
-    converged : bool
-        Whether the tolerance was met.
-    """
-
-    coefficients: Array
-    centroids: Array
-    history: np.ndarray
-    converged: bool
+    coefficients: Array  # V, (n, k)
+    centroids: Array  # U, (k, d)
+    history: np.ndarray  # (n_iter,), objective after each iteration
+    converged: bool  # whether the tolerance was met
 
 
 class MissingEntries:
@@ -77,6 +59,7 @@ class MissingEntries:
         self._flat = xp.asarray(samples.reshape(-1), copy=True)
         self._samples = self._flat.reshape(samples.shape)  # a view
         self._positions = xp.nonzero(missing.reshape(-1))[0]
+        # The energy of the observed entries is constant: it is summed only once.
         observed = xp.where(missing, xp.zeros_like(samples), samples)
         self._observed_energy = float(xp.sum(observed**2))
 
@@ -149,7 +132,6 @@ def factorize(
     factors : arrays of shape (n, k) and (k, d)
         V^0, positive, and U^0.
     steps : Steps
-        Update rules of V and U.
     missing : boolean array of shape (n, d) or None
         Mask of the missing entries.
     graph : Graph or None
@@ -160,13 +142,12 @@ def factorize(
         Tolerance: the iteration stops when it lowers the objective by at most ``tol``
         times ||X||^2, for X as it was given.
     max_iter : int
-        Maximum number of iterations.
     progress : callable or None
         As for ``ConvergenceMonitor``.
     """
     coefficients, centroids = (factor[None, ...] for factor in factors)
     energy = float(array_namespace(samples).sum(samples**2))
-    tolerance = tol * (energy or 1.0)
+    tolerance = tol * (energy or 1.0)  # samples of zeros have no energy
     missing_entries = None if missing is None else MissingEntries(samples, missing)
     products = side_products(samples, centroids, graph)
     weights: Weights = {"graph_weight": graph_weight}
@@ -174,7 +155,7 @@ def factorize(
     while monitor.is_running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), weights)
-        if missing_entries is not None:
+        if missing_entries is not None:  # before U, which fits the filled samples
             samples, energy = missing_entries.fill(coefficients, centroids)
         centroids = steps.centroids(samples, coefficients, centroids)
         products = side_products(samples, centroids, graph)

@@ -13,22 +13,14 @@ _BLOCK_ENTRIES = 2**22
 
 @dataclass(frozen=True)
 class Side:
-    """The samples as one side of the model takes them.
+    """The samples as one side of the model takes them; P acts on the d entries of rows.
 
-    Attributes
-    ----------
-    rows : array of shape (n, c, m, d) or (batch, n, c, m, d)
-        Rows of every sample; the projection acts on their d entries. In NumPy the
-        array is a view of the samples, transposed for the left side.
-    gram : array of shape (d, d) or (batch, d, d)
-        Gram matrix G_P (or G_Q), the sum of X_i' X_i.
-    basis : array of shape (w, d) or (batch, w, d), or None
-        Orthonormal basis in which the rows of length w are written; None if the rows
-        are not changed.
+    In NumPy the rows are a view of the samples, transposed for the left side.
     """
 
-    rows: Array
-    gram: Array
+    rows: Array  # ([batch,] n, c, m, d)
+    gram: Array  # ([batch,] d, d), G_P (or G_Q), the sum of X_i' X_i
+    # Orthonormal basis ([batch,] w, d) of rows of length w; None if they are unchanged.
     basis: Array | None = None
 
     def inside(self, projection: Array) -> Array:
@@ -118,19 +110,10 @@ def _gram(samples: Array) -> Array:
 
 
 def project(rows: Array, projection: Array) -> Array:
-    """Project the samples: X_i P, flattened.
+    """Project rows ([batch,] n, c, m, d): X_i P, flattened, (batch, n, c m r).
 
     P P' is never formed: distances and inner products of X_i P P' are those of X_i P,
     which has only r columns.
-
-    Parameters
-    ----------
-    rows : array of shape (n, c, m, d) or (batch, n, c, m, d)
-    projection : array of shape (batch, d, r)
-
-    Returns
-    -------
-    array of shape (batch, n, c m r)
     """
     *outer, n, c, m, d = rows.shape
     batch, _, r = projection.shape
@@ -155,23 +138,13 @@ def residual_gram(gram: Array, coefficients: Array, centroids: Array) -> Array:
     """Compute sum_i Lambda_i' Lambda_i of Eq. (sol_P_pre) without the samples.
 
     With S = V'V and U at its optimum, Eq. (update_u), the cross terms cancel and
-    sum_i Lambda_i' Lambda_i = G_P - sum_jl S_jl U_j' U_l.
-
-    Parameters
-    ----------
-    gram : array of shape (d, d) or (batch, d, d)
-    coefficients : array of shape (batch, n, k)
-        V.
-    centroids : array of shape (batch, k, c, m, d)
-        U.
-
-    Returns
-    -------
-    array of shape (batch, d, d)
+    sum_i Lambda_i' Lambda_i = G_P - sum_jl S_jl U_j' U_l, for G_P ([batch,] d, d),
+    V (batch, n, k) and U (batch, k, c, m, d): (batch, d, d).
     """
     xp = array_namespace(coefficients)
     batch, k, c, m, d = centroids.shape
     overlap = xp.matrix_transpose(coefficients) @ coefficients  # S
+    # Two matrix products instead of the k^2 products U_j' U_l.
     stacked = centroids.reshape(batch, k * c * m, d)
     mixed = overlap @ stacked.reshape(batch, k, c * m * d)
     return gram - xp.matrix_transpose(stacked) @ mixed.reshape(batch, k * c * m, d)

@@ -20,15 +20,8 @@ _TOLERANCE = 1e-12
 def modularity(weights: csr_array, labels: np.ndarray) -> float:
     """Return the modularity sum_c (w_c / w - (d_c / w)^2), at most 1 - 1 / k.
 
-    w_c is the sum of W over pairs of samples in cluster c, d_c is the sum of the
-    degrees of its samples, and w is the sum of all degrees.
-
-    Parameters
-    ----------
-    weights : csr_array of shape (n, n)
-        Symmetric weights W.
-    labels : int array of shape (n,)
-        Cluster of each sample, from 0.
+    w_c is the sum of the symmetric weights W (n, n) over pairs of samples in cluster c,
+    d_c is the sum of the degrees of its samples, and w is the sum of all degrees.
     """
     degree = weights.sum(axis=1)
     total = degree.sum() or 1.0  # a graph without edges has modularity 0
@@ -94,6 +87,7 @@ def _one_round(
         rows, current, weight = np.arange(len(block)), labels[block], degree[block]
         # Gain of a sample in each cluster: its edges there, less the expected ones.
         degrees = np.tile(np.bincount(labels, degree, minlength=k), (len(block), 1))
+        # Less the sample itself, whose degree would count against its own cluster.
         degrees[rows, current] -= weight
         gain = (edges @ indicator(labels, k)).toarray()
         gain -= degrees * weight[:, None] / total

@@ -12,21 +12,11 @@ def graph_clusters(
 ) -> np.ndarray:
     """Cluster the samples of a graph: spectral embedding, then ``refine_labels``.
 
-    Parameters
-    ----------
-    weights : csr_array of shape (n, n)
-        Symmetric weights W.
-    k : int
-        Number of clusters.
-    seed, n_init : int
-        Seed and number of starts of K-means in the embedding.
-
-    Returns
-    -------
-    int array of shape (n,)
-        Cluster of each sample: 0, 1, ..., without an empty cluster.
+    K-means in the embedding has ``n_init`` starts from the seed. Returns the labels
+    (n,): 0, 1, ..., without an empty cluster.
     """
     labels = spectral_labels(weights, k, seed, n_init)
+    # K-means may use fewer than k labels; ``refine_labels`` needs them without gaps.
     return refine_labels(weights, np.unique(labels, return_inverse=True)[1])
 
 
@@ -47,7 +37,7 @@ def rewire(weights: csr_array, random: np.random.RandomState) -> csr_array:
     are dropped.
     """
     edges = coo_array(weights)
-    upper = edges.row < edges.col
+    upper = edges.row < edges.col  # every edge once
     ends = random.permutation(np.concatenate([edges.row[upper], edges.col[upper]]))
     rows, columns = np.split(ends, 2)
     proper = rows != columns

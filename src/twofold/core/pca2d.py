@@ -33,5 +33,6 @@ def principal_directions(
         variances[: len(values)] = values**2 / len(centred)
     else:
         values, vectors = np.linalg.eigh(rows.T @ rows / len(centred))
+        # eigh is ascending, and rounding may make eigenvalues negative.
         variances[:], directions = np.maximum(values[::-1], 0), vectors.T[::-1]
     return canonical_signs(directions[:n_directions].T), variances

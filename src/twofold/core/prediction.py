@@ -21,44 +21,21 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class TrainingSide:
-    """The training samples of one side, with which new samples are compared.
+    """The training samples of one side, with which new samples are compared."""
 
-    Attributes
-    ----------
-    features : array of shape (n, m r)
-        Projected training samples.
-    centroid_features : array of shape (k, m r)
-        Projected centroids.
-    bandwidth : array of shape (1, 1)
-        Bandwidth of the last graph.
-    """
-
-    features: Array
-    centroid_features: Array
-    bandwidth: Array
+    features: Array  # (n, m r), projected training samples
+    centroid_features: Array  # (k, m r), projected centroids
+    bandwidth: Array  # (1, 1), bandwidth of the last graph
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """Predicts the coefficients of new samples.
+    """Predicts the coefficients of new samples."""
 
-    Attributes
-    ----------
-    sides : tuple of TrainingSide
-        The left and the right side; a single side if nothing is projected.
-    coefficients : array of shape (n, k)
-        V of the training samples, before Eq. (adjust).
-    weights : dict of str to float
-        Weights of the terms of the objective, by parameter.
-    graph : str
-        Name of a kind of graph.
-    n_neighbors : int
-    """
-
-    sides: tuple[TrainingSide, ...]
-    coefficients: Array
-    weights: dict[str, float]
-    graph: str
+    sides: tuple[TrainingSide, ...]  # left and right; one side if nothing is projected
+    coefficients: Array  # (n, k), V of the training samples, before Eq. (adjust)
+    weights: dict[str, float]  # weights of the terms of the objective, by parameter
+    graph: str  # name of a kind of graph
     n_neighbors: int
 
     def edges(self, projected: tuple[Array, ...]) -> tuple[Edges, ...]:
@@ -84,7 +61,7 @@ class Predictor:
         projected : tuple of arrays of shape (m, d)
             The new samples, projected by each side.
         edges : tuple of Edges
-            Their edges to the training samples, as from ``edges``.
+            The result of ``edges`` for these samples.
 
         Returns
         -------
@@ -103,6 +80,7 @@ class Predictor:
                     diagonal, linear = diagonal + parts[0], linear + parts[1]
             degree = degree + joined.degree
             mean = mean + joined.sums(self.coefficients)
+        # The weighted mean of the neighbours is the minimum of the smoothness.
         start = mean / positive_or_one(degree)
         return nonnegative_quadratic(inner, linear, diagonal, start)
 
@@ -153,13 +131,9 @@ def nonnegative_quadratic(
     diagonal : array of shape (m, 1)
         Multiple of the identity that is added to A, for each problem.
     start : array of shape (m, k)
-
-    Returns
-    -------
-    array of shape (m, k)
     """
     xp = array_namespace(linear)
-    tolerance = 100 * xp.finfo(linear.dtype).eps
+    tolerance = 100 * xp.finfo(linear.dtype).eps  # changes below it may be rounding
     solution = xp.asarray(start, copy=True)
     running = xp.arange(solution.shape[0], device=device(solution))
     for _ in range(_MAX_SWEEPS):
@@ -171,6 +145,7 @@ def nonnegative_quadratic(
             before,
         )
         solution[running] = after
+        # Each problem stops by itself: its solution does not depend on the others.
         change = xp.max(xp.abs(after - before), axis=1)
         running = running[change > tolerance * xp.max(after, axis=1)]
         if running.shape[0] == 0:
@@ -186,6 +161,7 @@ def _sweep(inner: Array, linear: Array, diagonal: Array, solution: Array) -> Arr
         old = solution[:, j]
         slope = linear[:, j] - solution @ inner[:, j] - diagonal[:, 0] * old
         curvature = inner[j, j] + diagonal[:, 0]
+        # A coordinate without curvature has no slope either, and stays where it is.
         best = xp.clip(old + slope / positive_or_one(curvature), min=0.0)
         solution[:, j] = best
     return solution

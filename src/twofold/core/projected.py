@@ -18,26 +18,12 @@ SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
 
 @dataclass(frozen=True)
 class ProjectedSide:
-    """The samples projected by one side.
+    """The samples projected by one side, and their graph."""
 
-    Attributes
-    ----------
-    projection : array of shape (batch, w, r)
-        P, rotated towards the projection of the iteration before. Distances, inner
-        products and graphs do not depend on the rotation, and the projected samples
-        move least.
-    features : array of shape (batch, n, m r)
-        The projected samples, flattened.
-    graph : Graph
-        Their graph.
-    tracked : TrackedLists or None
-        Neighbour lists for the next iteration.
-    """
-
-    projection: Array
-    features: Array
+    projection: Array  # P, (batch, w, r), rotated as in ``project_side``
+    features: Array  # (batch, n, m r), the projected samples, flattened
     graph: Graph
-    tracked: TrackedLists | None
+    tracked: TrackedLists | None  # neighbour lists for the next iteration
 
     def with_neighbors(
         self, n_neighbors: int, options: SolverOptions
@@ -56,18 +42,14 @@ class ProjectedSide:
 def project_side(
     side: Side, projection: Array, before: TrackedLists | None, options: SolverOptions
 ) -> ProjectedSide:
-    """Project the samples and build their graph.
+    """Project the samples by P (batch, d, r) and build their graph.
 
-    Parameters
-    ----------
-    side : Side
-    projection : array of shape (batch, d, r)
-        P in the basis of the side.
-    before : TrackedLists or None
-        Neighbour lists of the last iteration; None in the first.
-    options : SolverOptions
+    P is written in the basis of the side. ``before`` has the neighbour lists of the
+    last iteration; it is None in the first.
     """
     if before is not None:
+        # Rotate P towards the projection before, so that the projected samples move
+        # least. Distances, inner products and graphs do not depend on the rotation.
         rotation = rotation_towards(side.outside(projection), before.projection)
         projection = projection @ rotation
     features, outside = project(side.rows, projection), side.outside(projection)

@@ -36,47 +36,28 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True)
 class RobustFactors:
-    """Result of ``robust_factors``.
+    """Result of ``robust_factors``."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, k)
-        V, nonnegative and orthonormal: see ``nearest_feasible``.
-    centroids : array of shape (k, d)
-        U.
-    history : array of shape (n_iter,)
-        Objective of Eq. (rmnmf) after each iteration, at the orthonormal V.
-    objective : float
-        Objective of Eq. (rmnmf) at ``coefficients`` and ``centroids``.
-    gap : float
-        Largest entry of |V - H| after the last iteration, divided by sqrt(k / n), the
-        size of a typical nonzero entry of V.
-    converged : bool
-        Whether the tolerance was met.
-    """
-
-    coefficients: np.ndarray
-    centroids: np.ndarray
-    history: np.ndarray
-    objective: float
+    coefficients: np.ndarray  # V, (n, k), feasible: see ``nearest_feasible``
+    centroids: np.ndarray  # U, (k, d)
+    history: np.ndarray  # (n_iter,), objective after each iteration, orthonormal V
+    objective: float  # Eq. (rmnmf) at ``coefficients`` and ``centroids``
+    # Largest entry of |V - H| after the last iteration, divided by sqrt(k / n), the
+    # size of a typical nonzero entry of V.
     gap: float
-    converged: bool
+    converged: bool  # whether the tolerance was met
 
 
 @dataclass(frozen=True)
 class _State:
-    """Variables of the ALM between two iterations.
+    """Variables of the ALM between two iterations."""
 
-    V, H and Z are of shape (n, k), U of shape (k, d). ``residual`` is X - V U and
-    ``dual`` is Y / rho, both of shape (n, d).
-    """
-
-    V: np.ndarray
-    H: np.ndarray
-    U: np.ndarray
-    Z: np.ndarray
-    residual: np.ndarray
-    dual: np.ndarray
+    V: np.ndarray  # (n, k)
+    H: np.ndarray  # (n, k)
+    U: np.ndarray  # (k, d)
+    Z: np.ndarray  # (n, k)
+    residual: np.ndarray  # X - V U, (n, d)
+    dual: np.ndarray  # Y / rho, (n, d)
 
 
 def robust_factors(
@@ -107,7 +88,6 @@ def robust_factors(
         Tolerance: the iteration stops when the entries of |V - H| are at most
         ``tol`` sqrt(k / n), and ||X - V U - E||_{2,1} at most ``tol`` ||X||_{2,1}.
     max_iter : int
-        Maximum number of iterations.
     progress : callable or None
         As for ``ConvergenceMonitor``.
     penalty, growth : float
@@ -202,7 +182,7 @@ def robust_centroids(samples: np.ndarray, V: np.ndarray) -> np.ndarray:
     U = V.T @ samples
     for _ in range(_REWEIGHTINGS):
         norms = row_norms(samples - V @ U)
-        # A residual of zero would get an infinite weight.
+        # A residual of zero would get an infinite weight. If all are zero, all get 1.
         floor = np.finfo(samples.dtype).eps ** 0.5 * norms.mean()
         weighted = V / np.maximum(norms, floor or 1.0)[:, None]
         U = weighted.T @ samples / np.sum(weighted * V, axis=0)[:, None]
@@ -219,7 +199,6 @@ def predict_single_coefficients(samples: np.ndarray, fitted: Predictor) -> np.nd
     Parameters
     ----------
     samples : array of shape (m, d)
-        New samples.
     fitted : Predictor
         Predictor with a single side, whose features are the training samples.
 
@@ -272,6 +251,7 @@ def nearest_feasible(matrix: np.ndarray) -> np.ndarray:
             column[movable.argmax()] = j
     rows = np.arange(len(matrix))
     V = np.zeros_like(matrix)
+    # eps keeps a sample in its column, even if all its coefficients are zero.
     V[rows, column] = np.maximum(matrix[rows, column], np.finfo(matrix.dtype).eps)
     return V / np.linalg.norm(V, axis=0)
 
@@ -283,8 +263,6 @@ def polar_factor(matrix: np.ndarray) -> np.ndarray:
 
 
 def row_norms(matrix: np.ndarray) -> np.ndarray:
-    """Return the Euclidean norms of the rows; their sum is the norm ||.||_{2,1}.
-
-    ``einsum`` makes no copy of the matrix, which saves time in every iteration.
-    """
+    """Return the Euclidean norms of the rows; their sum is the norm ||.||_{2,1}."""
+    # einsum makes no copy of the matrix, which saves time in every iteration.
     return np.sqrt(np.einsum("ij,ij->i", matrix, matrix))

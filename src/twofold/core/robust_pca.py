@@ -29,33 +29,15 @@ _SPARE = 5
 
 @dataclass(frozen=True)
 class Split:
-    """Result of ``split``: X = A + E, with A given by its SVD.
+    """Result of ``split``: X = A + E, with the SVD A = ``(left * values) @ right``."""
 
-    Attributes
-    ----------
-    left : array of shape (n, rank)
-        Left singular vectors of A, which is ``(left * values) @ right``.
-    values : array of shape (rank,)
-        Singular values of A, in descending order.
-    right : array of shape (rank, d)
-        Right singular vectors of A, in rows.
-    sparse : array of shape (n, d)
-        E.
-    history : array of shape (n_iter,)
-        Objective of Eq. (rpca) after each iteration.
-    residual : float
-        ||X - A - E|| / ||X||.
-    converged : bool
-        Whether the tolerance was met.
-    """
-
-    left: np.ndarray
-    values: np.ndarray
-    right: np.ndarray
-    sparse: np.ndarray
-    history: np.ndarray
-    residual: float
-    converged: bool
+    left: np.ndarray  # (n, rank), left singular vectors of A
+    values: np.ndarray  # (rank,), singular values of A, in descending order
+    right: np.ndarray  # (rank, d), right singular vectors of A, in rows
+    sparse: np.ndarray  # E, (n, d)
+    history: np.ndarray  # (n_iter,), objective of Eq. (rpca) after each iteration
+    residual: float  # ||X - A - E|| / ||X||
+    converged: bool  # whether the tolerance was met
 
 
 def split(
@@ -77,7 +59,6 @@ def split(
     tol : float
         Tolerance: the iteration stops when ||X - A - E|| <= ``tol`` ||X||.
     max_iter : int
-        Maximum number of iterations.
     progress : callable or None
         As for ``ConvergenceMonitor``.
     """
@@ -86,7 +67,7 @@ def split(
         return _zero_split(samples)
     # The dual norm of lambda ||.||_1 is the largest entry, not the largest row sum.
     dual = samples / max(largest, np.abs(samples).max() / weight)
-    penalty = 1.25 / largest
+    penalty = 1.25 / largest  # the first mu of Lin et al.
     max_penalty = _MAX_GROWTH * penalty
     low_rank, rank = np.zeros_like(samples), 1
     monitor, norm = ConvergenceMonitor(max_iter, progress), np.linalg.norm(samples)
@@ -98,6 +79,7 @@ def split(
         low_rank, rank = (left * values) @ right, len(values)
         difference = samples - low_rank - sparse
         dual += penalty * difference
+        # A larger mu would put the threshold 1 / mu below the precision of the SVD.
         penalty = min(_GROWTH * penalty, max_penalty)
         objective = values.sum() + weight * np.abs(sparse).sum()
         residual = float(np.linalg.norm(difference) / norm)
@@ -128,15 +110,8 @@ def singular_value_threshold(
     from the eigenvalues of the Gram matrix of the shorter side. Rounding makes values
     below 1e-8 of the largest unreliable, but every threshold is at least 8e-8 of it.
 
-    Parameters
-    ----------
-    matrix : array of shape (n, d)
-        M.
-    threshold : float
-        t.
-    rank : int
-        Expected number of singular values above the threshold. More are computed until
-        one is below it.
+    ``rank`` is the expected number of singular values above the threshold t. More are
+    computed until one is below it.
     """
     tall, transposed = _tall(matrix)
     gram, count = tall.T @ tall, rank + _SPARE
@@ -175,6 +150,7 @@ def _lanczos(gram: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray] | No
     """Return the ``count`` leading eigenpairs; None if slower than all, or failed."""
     if count > _PARTIAL * len(gram):
         return None
+    # A fixed first vector; ARPACK would draw it from its own random state.
     guess = np.random.RandomState(0).uniform(-1, 1, len(gram))
     try:
         return eigsh(gram, count, which="LA", v0=guess)
@@ -207,7 +183,6 @@ def split_rows(
     Parameters
     ----------
     samples : array of shape (m, d)
-        New samples.
     values, right : arrays of shape (rank,) and (rank, d)
         s and B.
     weight : float
@@ -220,6 +195,7 @@ def split_rows(
     """
     sizes = np.abs(samples).mean(axis=1, keepdims=True)
     codes = samples @ right.T
+    # Samples of zeros and a fit of rank 0 have nothing to solve.
     active = np.flatnonzero((sizes[:, 0] > 0) & (len(values) > 0))
     dual = np.zeros_like(samples)  # Y / mu
     for _ in range(_ROW_ITERATIONS):

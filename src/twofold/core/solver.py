@@ -6,13 +6,7 @@ import numpy as np
 
 from twofold.core.arrays import Array, like, take_batch, to_numpy
 from twofold.core.convergence import BatchMonitor, Callback
-from twofold.core.grams import (
-    Side,
-    both_residuals,
-    both_ways,
-    project,
-    projected_trace,
-)
+from twofold.core.grams import Side, both_residuals, both_ways, project, projected_trace
 from twofold.core.missing.filling import Data
 from twofold.core.projected import project_side
 from twofold.core.state import (
@@ -32,12 +26,7 @@ from twofold.core.updates import (
     update_projection,
 )
 
-RECORDED = (
-    "left_residual",
-    "right_residual",
-    *(term.name for term in TERMS),
-    "total",
-)
+RECORDED = ("left_residual", "right_residual", *(term.name for term in TERMS), "total")
 """Names of the values that are recorded in every iteration."""
 
 
@@ -59,7 +48,6 @@ def solve(
     ----------
     samples : array of shape (n, c, h, w)
     sides : (left, right)
-        Both sides of the samples.
     start : array of shape (batch, n, k)
         V^0, strictly positive. U^0 follows from V^0 by Eq. (update_u).
     weights : dict of str to array of shape (batch,)
@@ -73,7 +61,7 @@ def solve(
 
     Returns
     -------
-    list of Solution, one for each entry of the batch
+    list of Solution, for every entry of the batch
     """
     energy = sum(float(np.trace(to_numpy(side.gram))) for side in sides)
     energy = energy or 1.0  # of samples of zeros

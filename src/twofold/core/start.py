@@ -9,12 +9,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
-from twofold.core.arrays import (
-    Array,
-    like,
-    positive_or_one,
-    to_numpy,
-)
+from twofold.core.arrays import Array, like, positive_or_one, to_numpy
 from twofold.core.grams import Side, both_residuals
 from twofold.core.projected import ProjectedSide, project_side
 from twofold.core.state import SolverOptions
@@ -48,7 +43,6 @@ def starts(
     ----------
     samples : array of shape (n, c, h, w)
     sides : (left, right)
-        Both sides of the samples.
     k : int
         Number of clusters.
     kind : {"spectral", "k-means", "random"}
@@ -64,9 +58,10 @@ def starts(
         kind = "k-means"
         projected = first_projections(samples, sides, options, weights)
         adjacency = first_adjacency(projected, k, options)
-    if adjacency is None:
+    if adjacency is None:  # another kind, or a graph too loose to embed
         points = to_numpy(samples).reshape(samples.shape[0], -1)
     else:
+        # The seed only starts the eigensolver: one embedding serves all seeds.
         points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
     return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
 
@@ -117,7 +112,7 @@ def joint_adjacency(
 
 
 def is_well_connected(adjacency: csr_array, k: int) -> bool:
-    """Tell whether a graph has at most k connected components, none of them tiny."""
+    """Return whether a graph has at most k connected components, none of them tiny."""
     n_components, component = connected_components(adjacency, directed=False)
     smallest = np.bincount(component).min()
     return bool(n_components <= k and smallest * k >= _SLIVER * len(component))
@@ -158,18 +153,21 @@ def spectral_embedding(
     written down and deflated.
     """
     n = weights.shape[0]
+    # An isolated sample has degree 0, which must not be divided by.
     degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
     n_components, component = connected_components(weights, directed=False)
     vectors = np.sqrt(degree)[:, None] * np.eye(n_components)[component]
     vectors /= np.linalg.norm(vectors, axis=0)
     if n_components < min(k, n - 1):
         root = diags_array(1 / np.sqrt(degree))
+        # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
         normalized = (root @ weights @ root).astype(np.float64)
         rest = LinearOperator(
             (n, n),
             matvec=lambda x: normalized @ x - 2 * vectors @ (vectors.T @ x),
             dtype=np.float64,
         )
+        # A fixed first vector; ARPACK would draw it from its own random state.
         guess = np.random.RandomState(seed).uniform(-1, 1, n)
         found = _leading(rest, min(k, n - 1) - n_components, guess, tolerance)
         vectors = np.hstack([vectors, found])

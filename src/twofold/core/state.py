@@ -21,34 +21,18 @@ NOTHING_TRACKED: TrackedPair = (None, None)
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """Options that all entries of a batch share.
+    """Options that all entries of a batch share."""
 
-    Attributes
-    ----------
-    n_directions : (int, int)
-        Number of directions r of the left and of the right side.
-    n_neighbors : int
-        Number of neighbours of a sample in the graphs.
-    graph : str
-        Name of a kind of graph.
-    neighbors : {"exact", "approximate"}
-        Search for nearest neighbours.
-    max_iter : int
-        Maximum number of iterations, t_max.
-    tol : float
-        Tolerance: a fit has converged when one iteration changes its objective by at
-        most ``tol`` times the energy of the samples, Tr(G_P) + Tr(G_Q).
-    eigen_tol : float
-        Tolerance of the eigenvalues of the spectral start. Weak edges between clusters
-        bring the leading eigenvalues close to each other.
-    """
-
-    n_directions: tuple[int, int]
-    n_neighbors: int = 5
-    graph: str = "heat"
-    neighbors: str = "exact"
-    max_iter: int = 100
+    n_directions: tuple[int, int]  # r of the left and of the right side
+    n_neighbors: int = 5  # of a sample in the graphs
+    graph: str = "heat"  # name of a kind of graph
+    neighbors: str = "exact"  # search for nearest neighbours: "exact" or "approximate"
+    max_iter: int = 100  # t_max
+    # A fit has converged when one iteration changes its objective by at most ``tol``
+    # times the energy of the samples, Tr(G_P) + Tr(G_Q).
     tol: float = 1e-2
+    # Tolerance of the eigenvalues of the spectral start. Weak edges between clusters
+    # bring the leading eigenvalues close to each other.
     eigen_tol: float = 1e-10
 
 
@@ -62,24 +46,13 @@ class SideState:
 
 @dataclass(frozen=True)
 class Factors:
-    """Factors with which an iteration starts.
+    """Factors with which an iteration starts."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (batch, n, k)
-        V.
-    centroids : array of shape (batch, k, c, h, w)
-        U.
-    residuals : (array, array)
-        sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
-    tracked : (TrackedLists or None, TrackedLists or None)
-        Neighbour lists of the left and of the right side.
-    """
-
-    coefficients: Array
-    centroids: Array
+    coefficients: Array  # V, (batch, n, k)
+    centroids: Array  # U, (batch, k, c, h, w)
+    # sum_i Lambda_i Lambda_i' and sum_i Lambda_i' Lambda_i for these V and U.
     residuals: tuple[Array, ...]
-    tracked: TrackedPair
+    tracked: TrackedPair  # neighbour lists of the left and of the right side
 
 
 @dataclass(frozen=True)
@@ -97,23 +70,13 @@ class State(Factors):
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of the solver for one entry of the batch, before Eq. (adjust).
+    """Result of the solver for one entry of the batch, before Eq. (adjust)."""
 
-    Attributes
-    ----------
-    state : State
-        With a batch axis of length 1.
-    history : dict of str to array of shape (n_iter,)
-        The terms of Eq. (obj) and their ``total`` after every iteration.
-    converged : bool
-    samples : array of shape (n, c, h, w) or None
-        The samples with their missing entries filled; None if no entry is missing.
-    """
-
-    state: State
+    state: State  # with a batch axis of length 1
+    # The terms of Eq. (obj) and their ``total`` after every iteration, (n_iter,) each.
     history: dict[str, np.ndarray]
     converged: bool
-    samples: Array | None = None
+    samples: Array | None = None  # (n, c, h, w), filled; None if no entry is missing
 
     def moved(self, template: Array) -> "Solution":
         """Move the arrays to the namespace and device of ``template``."""

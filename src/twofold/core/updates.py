@@ -25,21 +25,11 @@ _FAR_FROM_SINGULAR = 0.01
 
 @dataclass(frozen=True)
 class Products:
-    """Products of one side that the V step takes; it never needs the samples.
+    """Products of one side that the V step takes; it never needs the samples."""
 
-    Attributes
-    ----------
-    inner : array of shape (batch, k, k)
-        A = v(U^(P))' v(U^(P)).
-    cross : array of shape (batch, n, k)
-        B = v(X^(P))' v(U^(P)).
-    graph : Graph or None
-        W and D; None for a graph without edges.
-    """
-
-    inner: Array
-    cross: Array
-    graph: Graph | None = None
+    inner: Array  # A = v(U^(P))' v(U^(P)), (batch, k, k)
+    cross: Array  # B = v(X^(P))' v(U^(P)), (batch, n, k)
+    graph: Graph | None = None  # W and D; None for a graph without edges
 
 
 def side_products(
@@ -86,6 +76,7 @@ def update_projection(
     if n_directions < vectors.shape[-1]:
         gram = side.gram
         above = values - values[..., n_directions - 1 : n_directions]
+        # Rounding errors grow with the norm of the matrix, at most size times Tr(G_P).
         tolerance = 100 * xp.finfo(values.dtype).eps * size
         tied = xp.abs(above) <= tolerance * xp.linalg.trace(gram)[..., None]
         if xp.any(tied[..., n_directions]):
@@ -96,14 +87,8 @@ def update_projection(
 def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -> Array:
     """Return a rotation (batch, d, d) of the tied eigenvectors, by descending energy.
 
-    Parameters
-    ----------
-    vectors : array of shape (batch, d, d)
-    gram : array of shape (d, d) or (batch, d, d)
-    above : array of shape (batch, d)
-        Difference of the eigenvalues to the eigenvalue of the tie.
-    tied : boolean array of shape (batch, d)
-        True for eigenvectors that tie.
+    ``above`` (batch, d) is the difference of the eigenvalues to that of the tie, and
+    ``tied`` (batch, d) marks the eigenvectors (batch, d, d) that tie.
     """
     xp = array_namespace(vectors)
     d = vectors.shape[-1]
@@ -133,7 +118,6 @@ def update_coefficients(
     sides : tuple of Products
         A, B, W and D of the left and of the right side.
     weights : dict of str to array of shape (batch, 1, 1)
-        Weights of the terms.
     """
     xp = array_namespace(coefficients)
     return coefficients * xp.sqrt(descent_ratio(coefficients, sides, weights))
@@ -230,8 +214,7 @@ def unit_columns(coefficients: AnyArray) -> tuple[AnyArray, AnyArray]:
     """
     xp = array_namespace(coefficients)
     # Dividing by the largest entry first avoids the underflow of tiny squares.
-    peaks = xp.max(coefficients, axis=-2, keepdims=True)
-    peaks = positive_or_one(peaks)
+    peaks = positive_or_one(xp.max(coefficients, axis=-2, keepdims=True))
     scaled = coefficients / peaks
     lengths = positive_or_one(xp.linalg.vector_norm(scaled, axis=-2, keepdims=True))
     return scaled / lengths, lengths * peaks
@@ -240,12 +223,8 @@ def unit_columns(coefficients: AnyArray) -> tuple[AnyArray, AnyArray]:
 def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
     """Scale the columns of V to length 1 and the centroids inversely, Eq. (adjust).
 
-    Returns
-    -------
-    coefficients : array of shape (batch, n, k)
-    centroids : array of shape (batch, k, c, h, w)
-    lengths : array of shape (batch, 1, k)
-        Lengths of the columns of V before.
+    Returns V (batch, n, k), U (batch, k, c, h, w), and the lengths (batch, 1, k) that
+    the columns of V had.
     """
     unit, lengths = unit_columns(coefficients)
     batch, _, k = lengths.shape

@@ -53,7 +53,9 @@ class Decomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
-            Reconstructed samples.
+            Reconstructed samples. A model fitted with ``scale="sample"`` reconstructs
+            them on the scale of the root mean square norm of the training samples,
+            because the norm of a sample is not part of its codes.
         """
         check_is_fitted(self)
         return combine(X, self.components_, "n_components")

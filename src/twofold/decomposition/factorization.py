@@ -75,11 +75,11 @@ class Factorization(CallbackSupportMixin, Decomposition):
 
     def _initial_coefficients(self, samples: np.ndarray) -> np.ndarray:
         """Return the start V^0 of shape (n, k), positive."""
-        shape = len(samples), self.n_components
         if isinstance(self.init, str):
             [seed] = draw_seeds(self.random_state, 1)
             start = simple_start(samples, self.n_components, self.init, seed)
         else:
+            shape = len(samples), self.n_components
             start = given_start(self.init, shape, samples, "n_components")
         return start.astype(samples.dtype)
 
@@ -93,15 +93,8 @@ class Factorization(CallbackSupportMixin, Decomposition):
     ) -> FactorizationResult:
         """Run ``factorize`` from V^0 and U^0; warn if it does not converge."""
         with FitProgress(self, X) as progress:
-            result = factorize(
-                samples,
-                start,
-                steps,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                progress=progress,
-                **options,
-            )
+            options |= {"tol": self.tol, "max_iter": self.max_iter}
+            result = factorize(samples, start, steps, progress=progress, **options)
         if not result.converged:
             reason = f"the objective fell by less than tol={self.tol} of the energy"
             warn_unfinished(self, len(result.history), reason)
@@ -117,14 +110,12 @@ class Factorization(CallbackSupportMixin, Decomposition):
     ) -> None:
         """Set the fitted attributes from V (n, k) and U (k, f) of scaled samples."""
         coefficients, centroids = factors
-        self._centroids = centroids
-        self.coefficients_ = coefficients
+        self.coefficients_, self._centroids = coefficients, centroids
         images = centroids.reshape(-1, *self.sample_shape_)
         self.components_ = centroids.dtype.type(self._typical_norm) * images
         errors = reconstruction_errors(samples, coefficients, centroids, missing)
         self.reconstruction_error_ = errors * divisor
-        self.objective_history_ = history
-        self.n_iter_ = len(history)
+        self.objective_history_, self.n_iter_ = history, len(history)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the coefficients of samples for the fitted components.
@@ -141,7 +132,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         Returns
         -------
         coefficients : ndarray of shape (m, n_components)
-            Coefficients on the scale of ``coefficients_``.
+            On the scale of ``coefficients_``.
         """
         check_is_fitted(self)
         samples = self._scale_new(self._read_flat(X, reset=False))
@@ -156,23 +147,6 @@ class Factorization(CallbackSupportMixin, Decomposition):
     def _predict_coefficients(self, samples: np.ndarray) -> np.ndarray:
         """Return the coefficients (m, k) of new, scaled samples (m, f)."""
         raise NotImplementedError
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Reconstruct samples from coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_components)
-            Coefficients, as returned by ``transform``.
-
-        Returns
-        -------
-        samples : ndarray of shape (m, h, w[, c]) or (m, f)
-            Reconstructed samples. With ``scale="sample"`` they are on the scale of the
-            root mean square norm of the training samples, because the norm of a sample
-            is not part of its coefficients.
-        """
-        return super().inverse_transform(X)
 
 
 class GraphFactorization(Factorization):
@@ -196,17 +170,12 @@ class GraphFactorization(Factorization):
         return build_graph(samples[None], self.n_neighbors, self.graph)
 
     def _set_fitted_model(
-        self,
-        samples: np.ndarray,
-        factors: tuple[np.ndarray, np.ndarray],
-        graph: Graph,
+        self, samples: np.ndarray, factors: tuple[np.ndarray, np.ndarray], graph: Graph
     ) -> None:
         """Store what ``_predict_coefficients`` needs for new samples."""
         coefficients, centroids = factors
+        side = TrainingSide(samples, centroids, graph.bandwidth[0])
+        weights = {"graph_weight": self.graph_weight}
         self._fitted = Predictor(
-            (TrainingSide(samples, centroids, graph.bandwidth[0]),),
-            coefficients,
-            {"graph_weight": self.graph_weight},
-            self.graph,
-            self.n_neighbors,
+            (side,), coefficients, weights, self.graph, self.n_neighbors
         )

@@ -50,13 +50,11 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Samples.
         y : ignored
 
         Returns
         -------
         self : Flatten
-            Fitted estimator.
         """
         self._read_flat(X, reset=True)
         return self
@@ -72,7 +70,6 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
         Returns
         -------
         rows : ndarray of shape (m, f)
-            Flat samples.
         """
         check_is_fitted(self)
         return self._read_flat(X, reset=False)
@@ -83,7 +80,6 @@ class Flatten(OneToOneFeatureMixin, Decomposition):
         Parameters
         ----------
         X : array-like of shape (m, f)
-            Flat samples.
 
         Returns
         -------

@@ -27,8 +27,8 @@ class GNMF(MissingAwareFactorization, GraphFactorization):
 
     X may have missing entries. They are unknowns of the same objective: after the step
     of V, every iteration sets them to the entries of V U, so that they add nothing to
-    ||X - V U||^2. None of the three steps raises the objective. The graph
-    is built once, from the samples with the start values of the missing entries.
+    ||X - V U||^2. None of the three steps raises the objective. The graph is built
+    once, from the samples with the start values of the missing entries.
 
     Parameters
     ----------
@@ -150,7 +150,6 @@ class GNMF(MissingAwareFactorization, GraphFactorization):
         Returns
         -------
         self : GNMF
-            Fitted estimator.
         """
         samples, divisor, missing = self._read_training(X, mask)
         start = self._initial_coefficients(samples)
@@ -158,20 +157,15 @@ class GNMF(MissingAwareFactorization, GraphFactorization):
         # A multiplicative step never moves an entry away from zero.
         centroids = np.maximum(least_squares, FLOOR * samples.mean())
         graph = self._build_graph(samples)
+        weighted = {"graph": graph, "graph_weight": self.graph_weight}
         result = self._factorize(
-            X,
-            samples,
-            (start, centroids),
-            GNMF_STEPS,
-            missing=missing,
-            graph=graph,
-            graph_weight=self.graph_weight,
+            X, samples, (start, centroids), GNMF_STEPS, missing=missing, **weighted
         )
-        coefficients = to_numpy(result.coefficients)
-        centroids = to_numpy(result.centroids)
-        self._set_fitted_model(samples, (coefficients, centroids), graph)
-        unit, self._lengths = unit_columns(centroids.T)
-        factors = coefficients * self._lengths, unit.T
+        factors = to_numpy(result.coefficients), to_numpy(result.centroids)
+        # New samples are predicted for the factors of the objective, then rescaled.
+        self._set_fitted_model(samples, factors, graph)
+        unit, self._lengths = unit_columns(factors[1].T)
+        factors = factors[0] * self._lengths, unit.T
         self._set_fitted_attributes(samples, divisor, factors, result.history, missing)
         return self
 

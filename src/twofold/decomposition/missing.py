@@ -26,14 +26,8 @@ class MissingAwareFactorization(ImputingMixin, Factorization):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Read, complete and scale the training samples.
 
-        Returns
-        -------
-        samples : ndarray of shape (n, f)
-            Completed and scaled samples.
-        divisor : ndarray of shape (n,)
-            Number by which each sample was divided.
-        missing : boolean ndarray of shape (n, f), or None
-            Mask of the missing entries; None if there are none.
+        Returns the samples (n, f), the divisor of each (n,), and the mask of their
+        missing entries (n, f), which is None if there are none.
         """
         samples, missing, self.sample_shape_ = read_samples(
             self, X, self.sample_shape, mask, reset=True
@@ -74,7 +68,7 @@ class MissingAwareFactorization(ImputingMixin, Factorization):
         Returns
         -------
         coefficients : ndarray of shape (m, n_components)
-            Coefficients on the scale of ``coefficients_``.
+            On the scale of ``coefficients_``.
         """
         stack, missing = self._read_completed(X, mask)
         samples = self._scale_new(self._flat(to_numpy(stack)))

@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_ways
 from twofold.core.pca2d import principal_directions
 from twofold.decomposition.base import Decomposition
 from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.parameters import read_directions
 from twofold.estimators.reading import are_vectors, from_stack, read_codes
-from twofold.estimators.scaling import (
-    new_divisors,
-    sample_norms,
-    typical_norm,
-)
+from twofold.estimators.scaling import new_divisors, sample_norms, typical_norm
 
 SIDES = ("right", "left", "both")
 
@@ -104,13 +101,11 @@ class PCA2D(Decomposition):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Samples.
         y : ignored
 
         Returns
         -------
         self : PCA2D
-            Fitted estimator.
         """
         samples = self._read_stack(X, reset=True)
         side = "both" if are_vectors(samples) else self.side
@@ -121,16 +116,14 @@ class PCA2D(Decomposition):
         unit = float(np.abs(centred).max()) or 1.0
         centred /= unit
         projections, variances = [], []
-        for name, view, r in zip(
-            ("left", "right"),
-            both_ways(centred),
-            read_directions(self.n_directions),
-            strict=True,
-        ):
+        views, counts = both_ways(centred), read_directions(self.n_directions)
+        for name, view, r in zip(("left", "right"), views, counts, strict=True):
             projection, spectrum = principal_directions(view, r)
+            # A side that is not projected has a spectrum all the same.
             if side not in (name, "both"):
                 projection = np.eye(len(spectrum), dtype=samples.dtype)
             projections.append(projection)
+            # Variances may overflow in the unit of X; unit**2 would do so earlier.
             with np.errstate(over="ignore", under="ignore"):
                 variances.append(unit * spectrum * unit)
         self.mean_ = from_stack(self._mean[None], self.sample_shape_)[0]
@@ -177,17 +170,15 @@ class PCA2D(Decomposition):
         Returns
         -------
         samples : ndarray of shape (m, h, w[, c]) or (m, f)
-            Reconstructed samples.
         """
         check_is_fitted(self)
         Q, P = self.left_projection_, self.right_projection_
-        codes: Any = read_codes(X, self._n_features_out, "n_features_out")
+        codes = to_numpy(read_codes(X, self._n_features_out, "n_features_out"))
         shape = (self._mean.shape[0], Q.shape[1], P.shape[1])
         cores = codes.astype(Q.dtype, copy=False).reshape(-1, *shape)
         return from_stack(Q @ cores @ P.T + self._mean, self.sample_shape_)
 
     @property
     def _n_features_out(self) -> int:
-        channels = self._mean.shape[0]
-        kept = self.left_projection_.shape[1], self.right_projection_.shape[1]
-        return channels * kept[0] * kept[1]
+        left, right = self.left_projection_, self.right_projection_
+        return self._mean.shape[0] * left.shape[1] * right.shape[1]

@@ -132,13 +132,11 @@ class RMNMF(GraphFactorization):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Samples.
         y : ignored
 
         Returns
         -------
         self : RMNMF
-            Fitted estimator.
         """
         samples, divisor = self._scale_training(self._read_flat(X, reset=True))
         start = self._initial_coefficients(samples)

@@ -120,35 +120,30 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         Parameters
         ----------
         X : array-like of shape (n, h, w), (n, h, w, c) or (n, f)
-            Samples.
         y : ignored
 
         Returns
         -------
         self : RobustPCA
-            Fitted estimator.
         """
         check_counts(self, ("max_iter",))
         flat = self._read_flat(X, reset=True)
         sample_norms(flat)  # called for its check: it rejects norms that overflow
         self._warn_of_outlying_entries(flat)
-        weight = self.sparsity_weight
-        if weight is None:
-            weight = 1 / np.sqrt(max(flat.shape))
+        theoretical = 1 / np.sqrt(max(flat.shape))
+        weight = theoretical if self.sparsity_weight is None else self.sparsity_weight
         # Divide by the largest entry, so that squares are finite in any unit of X.
         self._unit = unit = float(np.abs(flat).max()) or 1.0
         with FitProgress(self, X) as progress:
+            rows = np.asarray(flat, dtype=np.float64) / unit
             result = split(
-                np.asarray(flat, dtype=np.float64) / unit,
-                weight,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                progress=progress,
+                rows, weight, tol=self.tol, max_iter=self.max_iter, progress=progress
             )
         if not result.converged:
             reason = f"the residual {result.residual:.1e} fell to tol={self.tol}"
             warn_unfinished(self, len(result.history), reason)
         components = canonical_signs(result.right.T).T
+        # The coefficients change sign with their components.
         signs = np.sign(np.sum(components * result.right, axis=1))
         codes = result.left * (unit * result.values * signs)
         self.coefficients_ = codes.astype(flat.dtype, copy=False)
@@ -160,8 +155,7 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         self.singular_values_ = (unit * result.values).astype(flat.dtype, copy=False)
         self.n_components_ = len(result.values)
         self.sparsity_weight_ = float(weight)
-        self.objective_history_ = result.history
-        self.n_iter_ = len(result.history)
+        self.objective_history_, self.n_iter_ = result.history, len(result.history)
         return self
 
     def _warn_of_outlying_entries(self, flat: np.ndarray) -> None:
@@ -193,7 +187,6 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         Returns
         -------
         codes : ndarray of shape (m, n_components_)
-            Coordinates.
         """
         check_is_fitted(self)
         return self._coordinates(self._read_flat(X, reset=False))

@@ -123,7 +123,6 @@ class SemiNMF(MissingAwareFactorization):
         Returns
         -------
         self : SemiNMF
-            Fitted estimator.
         """
         samples, divisor, missing = self._read_training(X, mask)
         start = self._initial_coefficients(samples)

@@ -147,11 +147,11 @@ def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
         for _ in range(25):
             factors, data = iterate(data, factors, weights, options)
             sides = factors.left, factors.right
-            for view, side, followed in zip(
-                both_ways(samples), sides, factors.followed, strict=True
+            for view, side, tracked in zip(
+                both_ways(samples), sides, factors.tracked, strict=True
             ):
                 features = project(view, side.projection)
-                searched += sum(lists.searched for lists in followed.lists)
+                searched += sum(lists.searched for lists in tracked.lists)
                 for i in range(2):
                     points = features[i]
                     if kind == "cosine":

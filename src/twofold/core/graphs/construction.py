@@ -56,8 +56,7 @@ def update_graph(
     Returns
     -------
     graph : Graph
-    lists : list of NeighborLists, or None
-        For the next iteration.
+    lists : list of NeighborLists for the next iteration, or None
     """
     rule, n = graph_kind(kind), features.shape[1]
     if n == 1 or not rule.from_distances or not is_numpy_array(features):

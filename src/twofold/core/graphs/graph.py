@@ -23,23 +23,14 @@ _BLOCK_ENTRIES = 2**24
 class Graph:
     """A symmetric graph W = A + A', kept as the q listed edges of every sample.
 
-    Attributes
-    ----------
-    neighbors : integer array of shape (batch, n, q)
-        Column indices of the entries of A.
-    weights : array of shape (batch, n, q)
-        Entries of A. An edge listed by both of its ends has half of its weight in
-        each direction, so that it counts once in W.
-    degree : array of shape (batch, n, 1)
-        Diagonal of D, the row sums of W.
-    bandwidth : array of shape (batch, 1, 1)
-        Scale of the squared distances in the heat kernel; 0 where there is none.
+    An edge listed by both of its ends has half of its weight in each direction, so that
+    it counts once in W.
     """
 
-    neighbors: Array
-    weights: Array
-    degree: Array
-    bandwidth: Array
+    neighbors: Array  # (batch, n, q), column indices of the entries of A
+    weights: Array  # (batch, n, q), entries of A
+    degree: Array  # (batch, n, 1), diagonal of D, the row sums of W
+    bandwidth: Array  # (batch, 1, 1), scale of squares in the heat kernel; 0 if none
 
     @classmethod
     def from_edges(
@@ -80,17 +71,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Edges:
-    """Weighted edges from new samples to training samples.
+    """Weighted edges from new samples to training samples."""
 
-    Attributes
-    ----------
-    weights : array of shape (m, q)
-    neighbors : integer array of shape (m, q)
-        Indices of training samples.
-    """
-
-    weights: Array
-    neighbors: Array
+    weights: Array  # (m, q)
+    neighbors: Array  # (m, q), indices of training samples
 
     def sums(self, rows: Array) -> Array:
         """Return sum_l w_l rows_l over the neighbours l of every new sample: (m, k)."""
@@ -106,24 +90,16 @@ class Edges:
 
 
 def is_listed(lists: Array, edges: Array) -> Array:
-    """Tell for every edge i -> j whether j is in the list of i.
+    """Return for every edge i -> j whether j is in the list of i: (batch, n, e).
 
-    Parameters
-    ----------
-    lists : integer array of shape (batch, n, q)
-    edges : integer array of shape (batch, n, e)
-        The ends j of the edges of every sample i.
-
-    Returns
-    -------
-    boolean array of shape (batch, n, e)
+    ``lists`` is of shape (batch, n, q), and ``edges`` (batch, n, e) has the ends j.
     """
     xp = array_namespace(lists)
     return xp.any(edges[..., :, None] == lists[..., None, :], axis=-1)
 
 
 def is_listed_back(lists: Array, edges: Array) -> Array:
-    """Tell for every edge i -> j whether i is in the list of j; see ``is_listed``."""
+    """Return for every edge i -> j whether i is in the list of j; see ``is_listed``."""
     xp = array_namespace(lists)
     flat_lists, flat_edges = flat_neighbors(lists), flat_neighbors(edges)
     n, q = flat_lists.shape

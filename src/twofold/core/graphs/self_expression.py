@@ -36,9 +36,8 @@ def affinities(
 
     Returns
     -------
-    affinities : array of shape (batch, m, n_neighbors)
-        From 0 to 1 in descending order; 0 for samples of zeros.
-    neighbors : integer array of shape (batch, m, n_neighbors)
+    affinities, neighbors : arrays of shape (batch, m, n_neighbors)
+        From 0 to 1 in descending order, 0 for samples of zeros; and their indices.
     """
     xp = array_namespace(features)
     whitening = whitening_of(features)
@@ -62,7 +61,7 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     features = features * scale
     across = xp.matrix_transpose(features)
     values, vectors = xp.linalg.eigh(across @ features if d <= n else features @ across)
-    values = xp.clip(values, min=0.0)[:, None, :]
+    values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     shrunk = scale / xp.sqrt(values + ridge)
     if d > n:  # B = F' A S^-1, except for directions without energy
         largest = xp.max(values, axis=-1, keepdims=True)

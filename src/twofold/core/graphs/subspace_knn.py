@@ -39,11 +39,9 @@ class SubspaceKNN(Subspace):
     ) -> Edges:
         """Join new samples likewise, by their own nearest training samples."""
         edges = super().edges_to(features, queries, n_neighbors, bandwidth)
-        lists = nearest_neighbors(features[None, ...], n_neighbors, queries[None, ...])[
-            1
-        ][0, ...]
-        near = is_listed(lists, edges.neighbors)
-        weights = array_namespace(features).where(
-            near, edges.weights, _FAR * edges.weights
-        )
+        points, new = features[None, ...], queries[None, ...]
+        _, lists = nearest_neighbors(points, n_neighbors, new)
+        near = is_listed(lists[0, ...], edges.neighbors)
+        far = _FAR * edges.weights
+        weights = array_namespace(features).where(near, edges.weights, far)
         return Edges(weights, edges.neighbors)

@@ -30,22 +30,12 @@ _LEARNING_ROUNDS, _FILLING_ROUNDS = 10, 100
 
 @dataclass(frozen=True)
 class Completion:
-    """Gaussian model of samples (c, h, w), with the gain of each coefficient.
+    """Gaussian model of samples (c, h, w), with the gain of each coefficient."""
 
-    Attributes
-    ----------
-    mean : array of shape (c, h, w)
-        Mean sample.
-    left, right : arrays of shape (h, a) and (w, b)
-        Q and P, with orthonormal columns.
-    gain : array of shape (c, a, b)
-        Shrinkage factor variance / (variance + noise) of each coefficient.
-    """
-
-    mean: Array
-    left: Array
-    right: Array
-    gain: Array
+    mean: Array  # (c, h, w), mean sample
+    left: Array  # (h, a), Q, with orthonormal columns
+    right: Array  # (w, b), P, with orthonormal columns
+    gain: Array  # (c, a, b), shrinkage variance / (variance + noise) of a coefficient
 
     def like(self, template: Array) -> "Completion":
         """Convert to the namespace, dtype and device of ``template``."""
@@ -76,7 +66,6 @@ def learn_completion(samples: Array, missing: Array) -> Completion:
     samples : array of shape (n, c, h, w)
         Samples with any finite numbers in the missing entries.
     missing : boolean array of shape (n, c, h, w)
-        Mask of the missing entries.
     """
     xp = array_namespace(samples)
     samples, missing = _subsample(samples), _subsample(missing)
@@ -84,9 +73,9 @@ def learn_completion(samples: Array, missing: Array) -> Completion:
     hidden = missing | held
     filled = mean_filled(samples, hidden)
     noise = float(xp.mean((filled - xp.mean(filled, axis=0)) ** 2))
-    best = float("inf"), noise, filled
-    waited = 0
+    best, waited = (float("inf"), noise, filled), 0
     for _ in range(_MAX_STEPS):
+        # The last fill is the start at the next noise level, so few rounds suffice.
         filled, _ = _learn_and_fill(samples, hidden, filled, noise)
         errors = xp.where(held, filled - samples, xp.zeros_like(samples))
         error = float(xp.sum(errors**2))
@@ -126,6 +115,7 @@ def held_out(missing: Array) -> Array:
     xp = array_namespace(missing)
     n, _, h, w = missing.shape
     i, row, column = (xp.arange(size, device=device(missing)) for size in (n, h, w))
+    # The diagonals move on by one in each sample, so that the positions vary.
     diagonals = i[:, None, None] + row[:, None] + column
     held = (diagonals % _HELD_OUT == 0)[:, None, :, :] & ~missing
     share = float(xp.sum(held, dtype=xp.float64) / xp.sum(~missing, dtype=xp.float64))
@@ -167,7 +157,7 @@ def _fit_gaussian(samples: Array, noise: float) -> Completion:
     left, right = (_directions(sample_rows(view)) for view in both_ways(centered))
     coefficients = xp.matrix_transpose(left) @ centered @ right
     variance = xp.mean(coefficients**2, axis=0)
-    gain = variance / positive_or_one(variance + noise)
+    gain = variance / positive_or_one(variance + noise)  # 0 if both are 0
     return Completion(mean, left, right, gain)
 
 
@@ -175,7 +165,7 @@ def _directions(rows: Array) -> Array:
     """Return an orthonormal basis (d, min(d, n m)) of the span of rows (n, m, d)."""
     xp = array_namespace(rows)
     flat = rows.reshape(-1, rows.shape[-1])
-    if flat.shape[0] < flat.shape[1]:
+    if flat.shape[0] < flat.shape[1]:  # the SVD avoids a large d x d matrix
         return xp.matrix_transpose(xp.linalg.svd(flat, full_matrices=False)[2])
     return xp.linalg.eigh(flat.T @ flat)[1]
 

@@ -11,19 +11,11 @@ from twofold.core.grams import Side, both_sides
 
 @dataclass(frozen=True)
 class Data:
-    """Samples that the batch shares, or filled samples for every entry of the batch.
+    """Samples that the batch shares, or filled samples for every entry of the batch."""
 
-    Attributes
-    ----------
-    samples : array of shape ([batch,] n, c, h, w)
-    sides : (left, right)
-        The sides of these samples.
-    missing : boolean array of shape (n, c, h, w) or None
-    """
-
-    samples: Array
-    sides: tuple[Side, ...]
-    missing: Array | None = None
+    samples: Array  # ([batch,] n, c, h, w)
+    sides: tuple[Side, ...]  # left and right side of these samples
+    missing: Array | None = None  # boolean, (n, c, h, w)
 
     def refilled(
         self,
@@ -73,19 +65,14 @@ def fill(
 
     Parameters
     ----------
-    samples : array of shape ([batch,] n, c, h, w)
-        X, with the missing entries as filled before.
-    missing : boolean array of shape (n, c, h, w)
+    samples, missing : arrays of shape ([batch,] n, c, h, w) and (n, c, h, w)
+        X, with the missing entries as filled before, and their mask.
     factors : arrays of shape (batch, n, k) and (batch, k, c, h, w)
         V and U.
     projections : arrays of shape (batch, h, r) and (batch, w, r)
         Q and P.
     energy_weight : array of shape (batch, 1, 1)
         lambda_1.
-
-    Returns
-    -------
-    array of shape (batch, n, c, h, w)
     """
     xp = array_namespace(samples)
     coefficients, centroids = factors
@@ -93,7 +80,7 @@ def fill(
     basis = _both_projected(centroids, projections).reshape(batch, k, -1)
     model = (coefficients @ basis).reshape(batch, -1, *shape)
     weight = energy_weight[..., None, None]
-    if xp.all(weight == 1):
+    if xp.all(weight == 1):  # the minimum, without a product with X
         return xp.where(missing, model / 2, samples)
     slope = 2 * weight * samples - model
     slope = slope + (1 - weight) * _both_projected(samples, projections)

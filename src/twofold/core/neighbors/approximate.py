@@ -61,6 +61,7 @@ def search_approximately(
         block = indices[rows]
         parts.append(_nearest_candidates(point_set, block, find(block), count))
     bounds = Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    # Rows with fewer distinct candidates than ``count`` are searched among all points.
     too_few = np.flatnonzero(~np.isfinite(bounds.radius))
     if len(too_few):
         bounds.put(too_few, search_all(point_set, indices[too_few], extra, known))

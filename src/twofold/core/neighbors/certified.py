@@ -47,21 +47,11 @@ _MEASURED_EXTRA = 3
 
 @dataclass(frozen=True)
 class Bounds:
-    """Candidate sets of b points, with lower bounds of distances.
+    """Candidate sets of b points, with lower bounds of distances."""
 
-    Attributes
-    ----------
-    candidates : integer ndarray of shape (b, c)
-        Candidates, approximately the nearest first.
-    lower : ndarray of shape (b, c)
-        Lower bounds of the distances of the candidates.
-    radius : ndarray of shape (b,)
-        Lower bound of the distances of all points that are not candidates.
-    """
-
-    candidates: np.ndarray
-    lower: np.ndarray
-    radius: np.ndarray
+    candidates: np.ndarray  # (b, c), indices, approximately the nearest first
+    lower: np.ndarray  # (b, c), lower bounds of the distances of the candidates
+    radius: np.ndarray  # (b,), lower bound of the distances of all other points
 
     def take(self, rows: np.ndarray) -> "Bounds":
         """Return the given rows."""
@@ -75,37 +65,19 @@ class Bounds:
 
 @dataclass(frozen=True)
 class NeighborLists:
-    """Bounds of all points of one batch element, and the points they hold for.
+    """Bounds of all points of one entry of the batch, and the points they hold for."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-        Points with mean zero.
-    bounds : Bounds
-        Bounds of all n points.
-    searched : int
-        Number of rows that were searched among all points.
-    """
-
-    points: np.ndarray
-    bounds: Bounds
-    searched: int
+    points: np.ndarray  # (n, d), with mean zero
+    bounds: Bounds  # of all n points
+    searched: int  # number of rows that were searched among all points
 
 
 @dataclass(frozen=True)
 class TrackedLists:
-    """Neighbour lists of one side, from which the next iteration starts.
+    """Neighbour lists of one side, from which the next iteration starts."""
 
-    Attributes
-    ----------
-    projection : ndarray of shape (batch, w, r)
-        Projections, rotated towards those of the iteration before.
-    lists : list of NeighborLists
-        Lists of the samples under each projection.
-    """
-
-    projection: np.ndarray
-    lists: list[NeighborLists]
+    projection: np.ndarray  # (batch, w, r), rotated towards the iteration before
+    lists: list[NeighborLists]  # of the samples under each projection
 
 
 def update_lists(
@@ -129,10 +101,8 @@ def update_lists(
 
     Returns
     -------
-    squared : ndarray of shape (n, n_neighbors)
-        Squared distances of the neighbours.
-    neighbors : integer ndarray of shape (n, n_neighbors)
-        Neighbours, the nearest first.
+    squared, neighbors : ndarrays of shape (n, n_neighbors)
+        Squared distances and indices of the neighbours, the nearest first.
     lists : NeighborLists
         Lists for the next iteration.
     """
@@ -158,16 +128,12 @@ def update_lists(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Bounds of b points and the nearest of their candidates.
-
-    ``squared`` and ``neighbors`` are of shape (b, n_neighbors). No point farther away
-    than the ``reach`` (b,) can be a neighbour.
-    """
+    """Bounds of b points and the nearest of their candidates."""
 
     bounds: Bounds
-    squared: np.ndarray
-    neighbors: np.ndarray
-    reach: np.ndarray
+    squared: np.ndarray  # (b, n_neighbors)
+    neighbors: np.ndarray  # (b, n_neighbors)
+    reach: np.ndarray  # (b,), no point farther away can be a neighbour
 
     @property
     def uncertified(self) -> np.ndarray:
@@ -178,9 +144,8 @@ class _Rows:
         """Overwrite the rows of these indices, with as many candidates as before."""
         width = self.bounds.candidates.shape[1]
         self.bounds.put(indices, _truncated(rows.bounds, width))
-        self.squared[indices] = rows.squared
-        self.neighbors[indices] = rows.neighbors
-        self.reach[indices] = rows.reach
+        for name in ("squared", "neighbors", "reach"):
+            getattr(self, name)[indices] = getattr(rows, name)
 
 
 def _truncated(bounds: Bounds, count: int) -> Bounds:
@@ -195,24 +160,12 @@ def _truncated(bounds: Bounds, count: int) -> Bounds:
 
 @dataclass(frozen=True)
 class PointSet:
-    """Points whose neighbours are searched.
+    """Points whose neighbours are searched."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (1, n, d)
-        Points with mean zero.
-    norms : ndarray of shape (1, n)
-        Squared norms of the points.
-    n_neighbors : int
-        Number of neighbours.
-    tolerance : ndarray of shape (1, 1, 1)
-        Largest difference of squared distances that tie.
-    """
-
-    points: np.ndarray
-    norms: np.ndarray
+    points: np.ndarray  # (1, n, d), with mean zero
+    norms: np.ndarray  # (1, n), squared norms of the points
     n_neighbors: int
-    tolerance: np.ndarray
+    tolerance: np.ndarray  # (1, 1, 1), largest difference of squares that tie
 
     @classmethod
     def from_points(cls, points: np.ndarray, n_neighbors: int) -> "PointSet":
@@ -229,6 +182,7 @@ class PointSet:
         steps = np.sqrt(squared_norms(self.points[0] - lists.points))
         kept = 1 - 8 * np.finfo(steps.dtype).eps  # subtracts the rounding error
         radius = kept * before.radius - steps - steps.max()
+        # If most rows have to be searched, measuring their candidates is wasted.
         if np.mean(radius <= before.lower[:, last]) > 0.5:
             return None
         lower = kept * before.lower - steps[:, None] - steps[before.candidates]
@@ -264,6 +218,7 @@ class PointSet:
         selected, neighbors, last_tie = select_neighbors(
             squared[None], candidates[None], self.n_neighbors, self.tolerance
         )
+        # The tolerance covers the rounding error of a measured squared distance.
         tolerance = self.tolerance[0, 0, 0]
         lower = np.sqrt(np.maximum(squared - tolerance, 0))
         if count is not None:
@@ -276,19 +231,12 @@ class PointSet:
 
 @dataclass(frozen=True)
 class Search:
-    """Search for the rows that are not certified.
+    """Search for the rows that are not certified."""
 
-    Attributes
-    ----------
-    find : callable
-        Returns the bounds of points, given the point set, the indices of the points,
-        the number of extra candidates, and the known bounds of all points or None.
-    extra_candidates : tuple of int
-        Numbers of extra candidates, tried in turn while rows are not certified.
-    """
-
+    # The bounds of points, given the point set, the indices of the points, the number
+    # of extra candidates, and the known bounds of all points or None.
     find: Callable[[PointSet, np.ndarray, int, Bounds | None], Bounds]
-    extra_candidates: tuple[int, ...]
+    extra_candidates: tuple[int, ...]  # tried in turn while rows are not certified
 
 
 def search_all(
@@ -306,7 +254,7 @@ def search_all(
     lower = np.maximum(found.values - error, 0)[0]
     order = np.argsort(lower, axis=1)
     radius = np.sqrt(found.bound[0])
-    if count == possible:
+    if count == possible:  # there are no other points
         radius[:] = np.inf
     return Bounds(
         gather(found.indices[0], order), np.sqrt(gather(lower, order)), radius

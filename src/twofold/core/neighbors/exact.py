@@ -40,16 +40,13 @@ def nearest(
     features : array of shape (batch, n, d)
         Points.
     n_neighbors : int
-        Number of neighbours.
     queries : array of shape (batch, m, d) or None
         Queries. If None, every point is a query, and is not its own neighbour.
 
     Returns
     -------
-    squared_distances : array of shape (batch, m, n_neighbors)
-        Squared distances of the neighbours.
-    neighbors : integer array of shape (batch, m, n_neighbors)
-        Neighbours, the nearest first.
+    squared_distances, neighbors : arrays of shape (batch, m, n_neighbors)
+        Squared distances and indices of the neighbours, the nearest first.
     """
     xp = array_namespace(features)
     points, tolerance = centred(features)
@@ -60,7 +57,8 @@ def nearest(
         centred_queries = queries - xp.mean(features, axis=1, keepdims=True)
 
     def search(count: int, first: bool) -> Candidates:
-        # Ties that the filter cannot resolve are searched in full precision.
+        # Ties that the filter cannot resolve are searched in full precision. So are few
+        # points, where measuring the candidates again would cost more than it saves.
         filtered = first and n > SHORT_ROW
         found, _ = filter_candidates(
             points, centred_queries, query_index, count, single=filtered
@@ -79,21 +77,9 @@ def largest_products(
 ) -> tuple[Array, Array]:
     """Find the points of largest absolute inner product with every query.
 
-    Equal products, up to rounding, are listed by index, as by ``nearest``.
-
-    Parameters
-    ----------
-    points : array of shape (batch, n, d)
-        Points.
-    n_neighbors, queries
-        As for ``nearest``.
-
-    Returns
-    -------
-    products : array of shape (batch, m, n_neighbors)
-        Absolute inner products, the largest first.
-    neighbors : integer array of shape (batch, m, n_neighbors)
-        Points of these products.
+    Equal products, up to rounding, are listed by index. The arguments are those of
+    ``nearest``. Returns absolute inner products, the largest first, and the indices of
+    their points, both (batch, m, n_neighbors).
     """
     xp = array_namespace(points)
     batch, n, _ = points.shape
@@ -117,6 +103,7 @@ def largest_products(
     possible = n if query_index is None else n - 1
     differences, neighbors = _search_all_ties(search, n_neighbors, possible, tolerance)
     products = upper - differences
+    # Products within the rounding error of zero are zero.
     significant = products > tolerance
     return xp.where(significant, products, xp.zeros_like(products)), neighbors
 
@@ -171,14 +158,12 @@ def select_neighbors(
     squared, candidates : arrays of shape (batch, m, count)
         Squared distances and candidates, the nearest first.
     n_neighbors : int
-        Number of neighbours.
     tolerance : array of shape (batch, 1, 1) or (batch, m, 1)
         Largest difference of successive squared distances that tie.
 
     Returns
     -------
     squared, neighbors : arrays of shape (batch, m, n_neighbors)
-        Squared distances and neighbours.
     last_tie : array of shape (batch, m)
         Largest squared distance in the chain of ties of the last neighbour. A point
         that is farther away cannot be a neighbour.
@@ -195,7 +180,7 @@ def select_neighbors(
     level = xp.concat([first, xp.cumulative_sum(level, axis=-1)], axis=-1)
     tied = level == level[..., n_neighbors - 1 : n_neighbors]
     last_tie = xp.max(xp.where(tied, squared, xp.zeros_like(squared)), axis=-1)
-    stride = 1 + xp.max(candidates)
+    stride = 1 + xp.max(candidates)  # one integer key sorts by level, then by index
     order = xp.argsort(level * stride + candidates, axis=-1)[..., :n_neighbors]
     return gather(rounded, order), gather(candidates, order), last_tie
 
@@ -216,14 +201,11 @@ def filter_candidates(
 
     Parameters
     ----------
-    points : array of shape (batch, n, d)
-        Points with mean zero.
-    queries : array of shape (batch, m, d)
-        Queries.
+    points, queries : arrays of shape (batch, n, d) and (batch, m, d)
+        Points with mean zero, and queries.
     query_index : integer array of shape (m,) or None
         Index of each query among the points, which is excluded from its candidates.
     count : int
-        Number of candidates.
     single : bool
         Whether to compute in single precision.
 
@@ -295,21 +277,10 @@ def _exact_squares(points: Array, queries: Array, candidates: Array) -> Array:
 def pair_squares(
     points: Array, norms: Array, queries: Array, query_norms: Array, candidates: Array
 ) -> Array:
-    """Return the squared distances between queries and their candidates.
+    """Return the squared distances (batch, m, count) of queries to their candidates.
 
-    Parameters
-    ----------
-    points, queries : arrays of shape (batch, n, d) and (batch, m, d)
-        Points and queries.
-    norms, query_norms : arrays of shape (batch, n) and (batch, m)
-        Their squared norms.
-    candidates : integer array of shape (batch, m, count)
-        Candidates of each query.
-
-    Returns
-    -------
-    array of shape (batch, m, count)
-        Squared distances.
+    Points are (batch, n, d) and queries (batch, m, d), with the squared norms ``norms``
+    (batch, n) and ``query_norms`` (batch, m). Candidates are (batch, m, count).
     """
     xp = array_namespace(points)
     batch, n, d = points.shape

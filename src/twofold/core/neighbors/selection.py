@@ -14,21 +14,11 @@ SHORT_ROW = 512
 
 
 class Candidates(NamedTuple):
-    """Candidate sets of the queries.
+    """Candidate sets of the queries."""
 
-    Attributes
-    ----------
-    indices : integer array of shape (batch, m, count)
-        Candidates of each query, in any order.
-    values : array of shape (batch, m, count)
-        Squared distances of the candidates, or other numbers that grow with distance.
-    bound : array of shape (batch, m)
-        Lower bound of the values of all points that are not candidates.
-    """
-
-    indices: Array
-    values: Array
-    bound: Array
+    indices: Array  # (batch, m, count), candidates of each query, in any order
+    values: Array  # (batch, m, count), numbers that grow with their distances
+    bound: Array  # (batch, m), lower bound of the values of all other points
 
 
 def smallest_values(values: Array, excluded: Array | None, count: int) -> Candidates:
@@ -67,6 +57,8 @@ def _reduce_rows(values: Array, count: int) -> tuple[Array, Array, Array]:
     if size < 2:
         columns = xp.broadcast_to(xp.arange(n, device=device(values)), (b, n))
         return values, columns, xp.full_like(values[:, 0], xp.inf)
+    # Strided groups: their minima are elementwise minima of contiguous parts. The last
+    # n % size columns are in no group, but their values up to the cutoff count as well.
     groups = values[:, : n // size * size].reshape(b, size, n // size)
     cutoff = kth_smallest(xp.min(groups, axis=1), count)
     return *_values_up_to(values, cutoff[:, None]), cutoff
@@ -79,6 +71,7 @@ def _values_up_to(values: Array, cutoff: Array) -> tuple[Array, Array]:
     """
     xp = array_namespace(values)
     b, n = values.shape
+    # Hits come row by row: the position of a hit is its rank behind the first of a row.
     hits = xp.nonzero((values <= cutoff).reshape(-1))[0]
     rows = hits // n
     row_numbers = xp.arange(b, dtype=rows.dtype, device=device(rows))
