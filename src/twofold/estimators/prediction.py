@@ -73,7 +73,8 @@ class PredictionMixin(ImputingMixin, TransformerMixin):
         -------
         labels : array of shape (m,)
         """
-        labels = self.state_.labels_of(self._predict(X, mask))
+        prediction = self._predict(X, mask)  # first: it raises if there is no fit
+        labels = self.state_.labels_of(prediction)
         return array_namespace(labels).astype(labels, self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:
