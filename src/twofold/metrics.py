@@ -129,6 +129,7 @@ def _matched_share(counts: csr_array) -> float:
     """
     n_classes = counts.shape[0]
     table = counts.tocoo()
+    # Nodes of the graph: the classes, then the clusters.
     nodes = table.row, n_classes + table.col
     size = sum(counts.shape)
     graph = csr_array((np.ones(table.nnz), nodes), shape=(size, size))
@@ -142,6 +143,7 @@ def _matched_share(counts: csr_array) -> float:
     largest = np.zeros(len(simple))
     np.maximum.at(largest, of_classes[table.row], table.data)
     covered = largest[simple].sum()
+    # The dense assignment takes cubic time, so that small components are far cheaper.
     for number in np.flatnonzero(~simple):
         dense = counts[of_classes == number][:, of_clusters == number].toarray()
         covered += dense[linear_sum_assignment(dense, maximize=True)].sum()
@@ -158,6 +160,7 @@ def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarr
     numbers = []
     for name, values in (("target", target), ("labels", labels)):
         array = np.asarray(values)
+        # np.unique cannot sort None among strings.
         if array.dtype == object and any(value is None for value in array.flat):
             raise ValueError(f"{name} must have a value for every sample, got None")
         if array.ndim != 1 or array.size == 0:

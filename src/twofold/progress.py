@@ -1,7 +1,7 @@
 """Progress of long computations: events, and the listener of a context.
 
-Fits, searches, readers and the protocol report events. Whoever wants to show progress
-listens within a context; the code in between passes nothing on.
+Fits, searches, readers and the protocol report events to the listener of their context,
+so that the code in between has no arguments for progress.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,23 +13,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Event:
-    """One step of a long computation.
+    """One step of a long computation."""
 
-    Attributes
-    ----------
-    stage : str
-        Name of the computation, such as "fitting".
-    done, total : int
-        Number of finished steps, and their total number or an upper bound of it; both
-        are 0 as long as the total is not known.
-    facts : dict
-        Further values, such as the ``objective``.
-    """
-
-    stage: str
-    done: int
-    total: int
-    facts: dict[str, Any] = field(default_factory=dict)
+    stage: str  # name of the computation, such as "fitting"
+    done: int  # number of finished steps
+    total: int  # number of steps or an upper bound; 0, as done, while it is not known
+    facts: dict[str, Any] = field(default_factory=dict)  # such as the objective
 
 
 Listener = Callable[[Event], None]

@@ -23,11 +23,7 @@ from twofold.estimators.parameters import draw_seeds
 from twofold.estimators.problem import Problem, read_problem
 from twofold.estimators.progress import SearchProgress
 from twofold.estimators.search.cache import PreviewCache
-from twofold.estimators.search.candidates import (
-    Candidate,
-    CandidateProber,
-    Preview,
-)
+from twofold.estimators.search.candidates import Candidate, CandidateProber, Preview
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
     read_cluster_numbers,
@@ -199,10 +195,10 @@ class AutoTSNMF(
         check_unsearched(base)
         problem = read_problem(base, X, mask)
         check_all_weights(base, problem, self.energy_weights, self.graph_weights)
-        candidates = grid(
-            base, problem, self.graphs, self.n_directions, self.energy_weights
-        )
+        searched = self.graphs, self.n_directions, self.energy_weights
+        candidates = grid(base, problem, *searched)
         n_fits = min(self.n_starts * len(self.graph_weights), self.max_fits)
+        # A preview counts for half a fit.
         candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
         progress = SearchProgress(self.verbose, len(candidates), n_fits)
         prober = self._prober(problem, progress)
@@ -237,23 +233,25 @@ class AutoTSNMF(
         self, prober: CandidateProber, candidates: list[Candidate]
     ) -> list[Preview]:
         """Choose the number of clusters, and preview all candidates with it."""
-        n, distinct = prober.problem.samples.shape[0], prober.n_distinct
-        numbers = read_cluster_numbers(self.n_clusters, n)
-        if len(numbers) > 1:  # at most one for each distinct sample
+        group = prober.problem.group
+        numbers = read_cluster_numbers(self.n_clusters, len(group))
+        if len(numbers) > 1:
+            # Identical samples share a cluster, so that more clusters would be empty.
+            distinct = int(group[-1]) + 1
             numbers = [k for k in numbers if k <= distinct] or [distinct]
         self.cluster_numbers_, self.n_clusters_ = None, numbers[0]
         if len(numbers) > 1:
             refine = self.n_clusters is None
             curve = choose_number(prober, candidates, numbers, refine=refine)
-            self.cluster_numbers_ = curve
-            self.n_clusters_ = curve.chosen if curve else numbers[0]
+            if curve is not None:
+                self.cluster_numbers_, self.n_clusters_ = curve, curve.chosen
         return prober.preview_all(candidates, self.n_clusters_)
 
     def _set_fitted(self, prober: CandidateProber, fits: list[Fit]) -> None:
         """Set the fitted attributes from the first fit of the best score."""
+        # Rounded, so that fits with the same labels tie.
         best = max(fits, key=lambda fit: round(fit.score, 9))
-        self.best_estimator_ = best.model
-        self.best_score_ = best.score
+        self.best_estimator_, self.best_score_ = best.model, best.score
         self.labels_ = best.model.labels_
         self.n_features_in_ = best.model.n_features_in_
         if hasattr(best.model, "feature_names_in_"):

@@ -19,52 +19,27 @@ from twofold.estimators.scaling import new_divisors, scaled
 
 @dataclass(frozen=True)
 class Prediction:
-    """The coefficients of new samples (m, k), and their edges to training samples."""
+    """The coefficients of new samples, and their edges to training samples."""
 
-    coefficients: Array
-    edges: tuple[Edges, ...]
+    coefficients: Array  # (m, k)
+    edges: tuple[Edges, ...]  # of the left and of the right side
 
 
 @dataclass(frozen=True)
 class FittedState:
-    """What a fit leaves behind to predict new samples.
+    """What a fit leaves behind to predict new samples."""
 
-    Attributes
-    ----------
-    components : array of shape (k, *sample_shape)
-        U, the centroids in the unit of the pixels.
-    projections : arrays of shape (1, h, r) and (1, w, r)
-        Q and P.
-    predictor : Predictor
-        Training samples with which new samples are compared.
-    lengths : array of shape (1, k)
-        Lengths of the columns of V before Eq. (adjust).
-    labels : ndarray of shape (n,)
-        Labels of the training samples, in the order of ``predictor``.
-    assign_labels : {"graph", "k-means"}
-        How the labels were assigned.
-    scale : {"sample", "global"}
-        Whether samples are divided by their own norm or by the typical norm.
-    typical_norm : float
-        Root mean square norm of the training samples.
-    sample_shape : tuple of int
-        (h, w), (h, w, c) or (f,).
-    completion : Completion or None
-        Completion of missing entries; None if the fit allowed none.
-    known_centers : array of shape (n_found, k) or None
-        ``centers`` as a model file has them; None to compute them when needed.
-    """
-
-    components: Array
-    projections: tuple[Array, Array]
-    predictor: Predictor
-    lengths: Array
-    labels: np.ndarray
-    assign_labels: str
-    scale: str
-    typical_norm: float
-    sample_shape: tuple[int, ...]
-    completion: Completion | None
+    components: Array  # (k, *sample_shape), U in the unit of the pixels
+    projections: tuple[Array, Array]  # Q (1, h, r) and P (1, w, r)
+    predictor: Predictor  # training samples, with which new samples are compared
+    lengths: Array  # (1, k), lengths of the columns of V before Eq. (adjust)
+    labels: np.ndarray  # (n,), of the training samples in the order of predictor
+    assign_labels: str  # "graph" or "k-means"
+    scale: str  # "sample" or "global": divide by the norm of a sample or typical_norm
+    typical_norm: float  # root mean square norm of the training samples
+    sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
+    completion: Completion | None  # None if the fit allowed no missing entries
+    # (n_found, k), centers as read from a model file; None to compute them when needed
     known_centers: Array | None = None
 
     def predict(self, samples: Array, missing: Array | None = None) -> Prediction:
@@ -76,27 +51,25 @@ class FittedState:
         divisor = new_divisors(samples, self.scale, self.typical_norm, dtype)
         # Scaled in their own precision, which may exceed the precision of the model.
         samples = like(scaled(samples, divisor), self.components)
-        prediction = self._predict_scaled(samples)
+        prediction = self._predict_projected(project_both(samples, self.projections))
         if missing is None:
             return prediction
         # Once more with the missing entries that the model fills in, as in the fit.
-        return self._predict_scaled(self._refilled(samples, missing, prediction))
+        samples = self._refilled(samples, missing, prediction)
+        return self._predict_projected(project_both(samples, self.projections))
 
-    def _predict_scaled(self, samples: Array) -> Prediction:
-        projected = project_both(samples, self.projections)
+    def _predict_projected(self, projected: tuple[Array, ...]) -> Prediction:
         edges = self.predictor.edges(projected)
         coefficients = self.predictor.predict(projected, edges) / self.lengths
         return Prediction(coefficients, edges)
 
-    def _refilled(
-        self, samples: Array, missing: Array, prediction: Prediction
-    ) -> Array:
+    def _refilled(self, samples: Array, missing: Array, first: Prediction) -> Array:
         """Take one step of the missing entries of scaled samples (m, c, h, w)."""
         xp = array_namespace(samples)
         missing = xp.asarray(to_numpy(missing), device=device(samples))
         images = self.components / self.typical_norm
         centroids = to_stack(images.reshape(images.shape[0], -1), self.sample_shape)
-        factors = prediction.coefficients[None, ...], centroids[None, ...]
+        factors = first.coefficients[None, ...], centroids[None, ...]
         weight = like([[[self.predictor.weights["energy_weight"]]]], samples)
         return fill(samples, missing, factors, self.projections, weight)[0, ...]
 
@@ -111,12 +84,10 @@ class FittedState:
         xp = array_namespace(prediction.coefficients)
         members = like(indicator(self.labels).toarray(), prediction.coefficients)
         votes = sum(edges.sums(members) for edges in prediction.edges)
-        joined = xp.any(votes > 0, axis=1)
-        labels = xp.argmax(votes, axis=1)
-        if xp.all(joined):
+        labels, joined = xp.argmax(votes, axis=1), xp.any(votes > 0, axis=1)
+        if xp.all(joined):  # the centers are costly to compute
             return labels
-        centers = self._nearest_center(prediction.coefficients)
-        return xp.where(joined, labels, centers)
+        return xp.where(joined, labels, self._nearest_center(prediction.coefficients))
 
     @cached_property
     def centers(self) -> Array:
@@ -128,12 +99,12 @@ class FittedState:
         if self.known_centers is not None:
             return self.known_centers
         projected = tuple(side.features for side in self.predictor.sides)
-        edges = self.predictor.edges(projected)
-        coefficients = self.predictor.predict(projected, edges) / self.lengths
+        coefficients = self._predict_projected(projected).coefficients
         return like(mean_rows(to_numpy(coefficients), self.labels), coefficients)
 
     def _nearest_center(self, coefficients: Array) -> Array:
         """Return the cluster whose center is nearest to each row (m, k)."""
         xp = array_namespace(coefficients)
+        # |v - c|^2 without |v|^2, which is the same for all centers
         squared = xp.sum(self.centers**2, axis=1) - 2 * coefficients @ self.centers.T
         return xp.argmin(squared, axis=1)

@@ -17,48 +17,27 @@ def assign_labels(
     k: int,
     seed: int,
 ) -> np.ndarray:
-    """Assign samples to clusters by their coefficients V.
+    """Assign samples to clusters by their coefficients V (n, k), with unit columns.
 
-    Parameters
-    ----------
-    coefficients : array of shape (n, k)
-        V, with columns of length 1.
-    adjacency : csr_array of shape (n, n) or None
-        W_P + W_Q. Every sample starts in the cluster of its largest coefficient, and
-        samples move while that raises the modularity of the labels in this graph. If
-        None, the labels are those of K-means on V, as in the paper.
-    group : array of shape (n,)
-        The same number for identical samples: 0, 1, ..., in ascending order.
-    k : int
-        Number of clusters.
-    seed : int
-        Seed of K-means.
+    Without a graph, run K-means on V, as in the paper. With the graph W_P + W_Q (n, n),
+    every sample starts in the cluster of its largest coefficient, and samples move as
+    long as a move raises the modularity of the labels in the graph.
 
-    Returns
-    -------
-    labels : array of shape (n,)
-        0, 1, ..., the same for identical samples. There may be fewer than k clusters.
+    ``group`` (n,) numbers the distinct samples: 0, 1, ..., ascending. Identical samples
+    get the same label. The labels (n,) are 0, 1, ..., of at most k clusters.
     """
     rows = mean_rows(coefficients, group)
     labels = None if adjacency is None else rows.argmax(axis=1)
     if labels is None or len(np.unique(labels)) < k:
-        labels = _group_labels(rows, group, k, seed)
+        # K-means on all samples: a group weighs as much as it has samples.
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        labels = kmeans_labels(rows[group], k, seed)[first]
+        labels = np.unique(labels, return_inverse=True)[1]
     if adjacency is not None:
-        labels = refine_labels(_merged(adjacency, group), labels)
+        # Each group is one node of the graph, so that its samples move together.
+        members = indicator(group)
+        labels = refine_labels(csr_array(members.T @ adjacency @ members), labels)
     return np.unique(labels, return_inverse=True)[1][group]
-
-
-def _group_labels(rows: np.ndarray, group: np.ndarray, k: int, seed: int) -> np.ndarray:
-    """Run K-means on the rows of all samples; return labels 0, 1, ... of the groups."""
-    labels = kmeans_labels(rows[group], k, seed)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.unique(labels[first], return_inverse=True)[1]
-
-
-def _merged(weights: csr_array, group: np.ndarray) -> csr_array:
-    """Merge every group into one node of the graph."""
-    members = indicator(group)
-    return csr_array(members.T @ weights @ members)
 
 
 def mean_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

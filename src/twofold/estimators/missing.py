@@ -13,6 +13,7 @@ from twofold.estimators.reading import from_stack, read_samples
 def learn_missing(samples: Array, missing: Array) -> Completion:
     """Learn the completion of samples in any unit."""
     xp = array_namespace(samples)
+    # Scaled to at most 1, so that squares of the entries do not overflow.
     unit = positive_or_one(xp.max(xp.abs(samples)))
     return learn_completion(samples / unit, missing).times(unit)
 
@@ -32,16 +33,10 @@ def completed(
 
 
 class ImputingMixin:
-    """``impute`` of an estimator with ``missing_values``.
-
-    Attributes
-    ----------
-    _completion : Completion or None
-        None if the fit allowed no missing entries.
-    """
+    """``impute`` of an estimator with ``missing_values``."""
 
     sample_shape_: tuple[int, ...]
-    _completion: Any
+    _completion: Any  # Completion, or None if the fit allowed no missing entries
 
     def impute(self, X: Any, *, mask: Any = None) -> Array:
         """Fill the missing entries of samples.
@@ -65,9 +60,8 @@ class ImputingMixin:
     def _read_completed(self, X: Any, mask: Any) -> tuple[Array, Array | None]:
         """Read and complete new samples (m, c, h, w); return their missing entries."""
         check_is_fitted(self)
-        samples, missing, _ = read_samples(
-            self, X, self.sample_shape_, mask, reset=False
-        )
+        shape = self.sample_shape_
+        samples, missing, _ = read_samples(self, X, shape, mask, reset=False)
         if missing is not None and not array_namespace(missing).any(missing):
             missing = None
         return self._completed(samples, missing), missing

@@ -104,7 +104,7 @@ def save_model(
     with _one_line_errors("about", "give a smaller dict of what JSON can hold"):
         if not isinstance(about, dict | None):
             raise ValueError(f"must be a dict, got {reprlib.repr(about)}")
-        # Decoded, so that the digest is that of the values which a reader decodes.
+        # Decoded, so that the digest is of the same values that a reader decodes.
         facts = json.loads(to_json(facts | {"about": about or {}}))
         text = to_json(facts | {"sha256": _digest(facts, arrays)})
     with staged_file(folder / _NAME) as partial:
@@ -154,19 +154,17 @@ def _one_line_errors(subject: str | Path, way_out: str) -> Iterator[None]:
         raise ValueError(f"{subject}: {error}") from error
     except Exception as error:  # the exceptions of hostile files are of any type
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        # Names and values of a hostile file may be megabytes long.
         reason = reason if len(reason) <= 300 else f"{reason[:300]}..."
         raise ValueError(f"{subject}: {reason}; {way_out}") from error
 
 
-# Files
-
-
 def _file(path: Path) -> Path:
     """Return the path of the model file, which is a regular file."""
+    earlier = [path / name for name in _EARLIER] if path.is_dir() else []
     file = path / _NAME if path.is_dir() else path
-    others = [path / name for name in _EARLIER] if path.is_dir() else []
     if file.name in _EARLIER or not file.exists():
-        if any(other.exists() for other in (*others, file)):
+        if any(other.exists() for other in (*earlier, file)):
             raise ValueError(
                 f"{path}: was written by an earlier version of twofold; fit the model "
                 "again"
@@ -216,16 +214,12 @@ def _digest(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-# From a model to facts and arrays
-
-
 def _parameters(model: TSNMF) -> dict[str, Any]:
     """Return the parameters as JSON holds them; ``init`` is None if it is an array."""
     parameters = model.get_params()
-    if not isinstance(parameters["init"], str):
-        parameters["init"] = None
-    if not isinstance(parameters["random_state"], Integral):
-        parameters["random_state"] = None
+    for name, kind in (("init", str), ("random_state", Integral)):
+        if not isinstance(parameters[name], kind):
+            parameters[name] = None
     if parameters["missing_values"] is not None:
         # A string, since JSON has neither NaN nor infinity.
         parameters["missing_values"] = str(float(parameters["missing_values"]))
@@ -276,9 +270,6 @@ def _arrays(model: TSNMF) -> dict[str, np.ndarray]:
         init = to_numpy(read_numbers(model.init, "init"))
         arrays["init"] = init.astype(np.float64, copy=False)
     return {name: to_numpy(array) for name, array in arrays.items()}
-
-
-# From facts and arrays to a model
 
 
 def _fitted_model(record: Record, arrays: dict[str, np.ndarray]) -> TSNMF:

@@ -98,12 +98,12 @@ def _number(value: Any) -> Any:
 
 
 class Spec(NamedTuple):
-    """Axes, range and dtype of an array; no dtype stands for the precision of a fit."""
+    """Axes, range and dtype of an array."""
 
-    axes: str
+    axes: str  # names of the axes, separated by spaces; a size may be a product
     lowest: float = -_MAX
     highest: float = _MAX
-    dtype: str = ""
+    dtype: str = ""  # empty for the precision of the fit
 
 
 ARRAYS = {
@@ -150,10 +150,8 @@ def check_layouts(found: Layouts, fit: Fit) -> None:
         axes, shape = ARRAYS[name].axes.split(), found[name][1]
         for axis, size in zip(axes, shape, strict=False):
             sizes.setdefault(axis, size)  # the first array with an axis sets its size
-        expected = tuple(
-            math.prod(sizes.get(factor, 0) for factor in axis.split("*"))
-            for axis in axes
-        )
+        factors = [axis.split("*") for axis in axes]
+        expected = tuple(math.prod(sizes.get(f, 0) for f in each) for each in factors)
         dtype = ARRAYS[name].dtype or precision
         if found[name] != (dtype, expected):
             raise ValueError(
@@ -180,6 +178,7 @@ def _precision_and_sizes(found: Layouts, fit: Fit) -> tuple[str, dict[str, int]]
 
 def _check_names(found: set[str]) -> None:
     completion = {name for name in ARRAYS if name.startswith("completion.")}
+    # A completion is complete or absent.
     optional = {"init"} if completion & found else {"init", *completion}
     odd = sorted((found - ARRAYS.keys()) | (ARRAYS.keys() - found - optional))
     if odd:
@@ -193,7 +192,7 @@ def check_values(arrays: dict[str, np.ndarray]) -> None:
     """Raise a ValueError for numbers that no fit leaves behind."""
     for name, array in arrays.items():
         _, lowest, highest, _ = ARRAYS[name]
-        # As Python's numbers: single precision has no 5e-324.
+        # Python's floats, since 5e-324 would be 0 in single precision.
         least, most = float(array.min()), float(array.max())
         if not lowest <= least <= most <= highest:  # or NaN
             raise ValueError(

@@ -10,10 +10,10 @@ from twofold.core.arrays import Array, positive_or_one, to_numpy
 from twofold.core.grams import both_ways
 from twofold.estimators.scaling import row_blocks
 
-_RUNS = 8
-"""Number of runs of equal values in a short key of a sorted sample."""
+_MAX_RUNS = 8
+"""Maximum number of runs of equal values in a short key of a sorted sample."""
 
-_BLOCKS_A_ROUND, _MOST_ROUNDS = 4, 8
+_BLOCKS_PER_ROUND, _MAX_ROUNDS = 4, 8
 """Blocks of rows for one round of comparisons, and maximum number of rounds."""
 
 Rows: TypeAlias = Callable[[np.ndarray], np.ndarray]
@@ -49,13 +49,12 @@ def _rounded_rows(
         step = 0.01 / math.prod(samples.shape[1:]) ** 0.5
     sizes = positive_or_one(norms)
     lengths = norms / sizes.max()
-    numbers = to_numpy(samples)
-    hidden = None if missing is None else to_numpy(missing)
+    numbers, marks = to_numpy(samples), None if missing is None else to_numpy(missing)
 
     def rows(indices: np.ndarray) -> np.ndarray:
         flat = numbers[indices].reshape(len(indices), -1) / sizes[indices, None]
-        if hidden is not None:  # no entry is 2, so this marks missing entries
-            flat[hidden[indices].reshape(flat.shape)] = 2.0
+        if marks is not None:  # 2 exceeds all observed entries, which are at most 1
+            flat[marks[indices].reshape(flat.shape)] = 2.0
         if scale == "global":
             flat = np.column_stack([flat, lengths[indices]])
         return np.rint(flat / step).astype(np.int32)
@@ -73,16 +72,11 @@ def content_order(
     first, and the arrangement of the entries only if these are equal. The samples are
     read by blocks, and never copied as a whole.
 
-    Parameters
-    ----------
-    rows : callable
-        ``rows(indices)`` gives the entries of some of the n samples.
-    first : integer array of shape (n,)
-        All samples; identical samples keep this order.
-    transposed : integer array of shape (f,)
-        Indices of the entries of the transposed samples. Each sample is sorted by the
-        smaller of both arrangements, so that transposing all samples does not change
-        the order, except among samples that are transposes of each other.
+    Identical samples keep the order of ``first`` (n,), the indices of all samples.
+    ``transposed`` (f,) are the indices of the entries of the transposed samples. Each
+    sample is sorted by the smaller of both arrangements, so that transposing all
+    samples does not change the order, except among samples that are transposes of each
+    other.
 
     Returns
     -------
@@ -96,17 +90,17 @@ def content_order(
     def sorted_rows(indices: np.ndarray) -> np.ndarray:
         return np.sort(rows(indices), axis=1)
 
-    def transposed_rows(indices: np.ndarray) -> np.ndarray:
-        return rows(indices)[:, transposed]
-
     blocks = [np.arange(n)[block] for block in row_blocks(n, f)]
     level = _ranks(np.concatenate([_short_keys(sorted_rows(i)) for i in blocks]))
     [finer] = _ranks_within(level, [sorted_rows], f)
     level = _ranks(level * n + finer)
-    own, other = _ranks_within(level, [rows, transposed_rows], f)
-    deciding = (level, np.minimum(own, other), np.maximum(own, other), own)
-    order = first[np.lexsort([rank[first] for rank in reversed(deciding)])]
-    new = [np.diff(rank[order], prepend=-1) != 0 for rank in (level, own)]
+    views = [rows, lambda indices: rows(indices)[:, transposed]]
+    upright, turned = _ranks_within(level, views, f)
+    both = np.minimum(upright, turned), np.maximum(upright, turned)
+    # lexsort is stable, and its last key decides first.
+    keys = upright, *reversed(both), level
+    order = first[np.lexsort([key[first] for key in keys])]
+    new = [np.diff(rank[order], prepend=-1) != 0 for rank in (level, upright)]
     return order, np.cumsum(new[0] | new[1]) - 1
 
 
@@ -121,12 +115,12 @@ def _short_keys(rows: np.ndarray) -> np.ndarray:
     new = np.ones(rows.shape, dtype=bool)
     np.not_equal(rows[:, 1:], rows[:, :-1], out=new[:, 1:])
     positions, counts = np.flatnonzero(new), np.count_nonzero(new, axis=1)
-    run = np.arange(_RUNS)
-    before = (np.cumsum(counts) - counts)[:, None]
+    run = np.arange(_MAX_RUNS)
+    before = (np.cumsum(counts) - counts)[:, None]  # runs in the rows above
     starts = positions.take(before + run, mode="clip") - f * np.arange(m)[:, None]
-    starts = np.where(run < counts[:, None], starts, f)
+    starts = np.where(run < counts[:, None], starts, f)  # f: there is no such run
     numbers = np.take_along_axis(rows, np.minimum(starts, f - 1), axis=1)
-    return _keys(np.stack([-starts, numbers], axis=2).reshape(m, 2 * _RUNS))
+    return _keys(np.stack([-starts, numbers], axis=2).reshape(m, 2 * _MAX_RUNS))
 
 
 def _ranks_within(level: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
@@ -142,8 +136,9 @@ def _batches(level: np.ndarray, f: int) -> Iterator[np.ndarray]:
     shared = np.flatnonzero(np.bincount(level)[level] > 1)
     members = shared[np.argsort(level[shared], kind="stable")]
     starts = np.flatnonzero(np.diff(level[members], prepend=-1))
-    wanted = [block.start for block in row_blocks(len(members), f)]
-    cuts = np.unique(starts[np.searchsorted(starts, wanted, side="right") - 1])
+    # The start of a block moves back to the start of its level.
+    targets = [block.start for block in row_blocks(len(members), f)]
+    cuts = np.unique(starts[np.searchsorted(starts, targets, side="right") - 1])
     yield from np.split(members, cuts)[1:]
 
 
@@ -152,9 +147,10 @@ def _view_ranks(members: np.ndarray, views: list[Rows], f: int) -> np.ndarray:
     m = len(members)
     blocks = [members[block] for block in row_blocks(m, f)]
     ranks = np.zeros(len(views) * m, dtype=np.int64)
-    rounds = min(f, _MOST_ROUNDS, 1 + len(blocks) // _BLOCKS_A_ROUND)
+    rounds = min(f, _MAX_ROUNDS, 1 + len(blocks) // _BLOCKS_PER_ROUND)
     for columns in np.array_split(np.arange(f), rounds):
         keys = [_keys(view(block)[:, columns]) for view in views for block in blocks]
+        # Ranks are below len(ranks), so that earlier columns decide first.
         ranks = _ranks(ranks * len(ranks) + _ranks(np.concatenate(keys)))
     return ranks.reshape(-1, m)
 
@@ -164,6 +160,7 @@ def _keys(numbers: np.ndarray) -> np.ndarray:
 
     Big-endian bytes compare as unsigned integers, much faster than rows.
     """
+    # The flipped sign bit sorts negative numbers before the others.
     unsigned = numbers.astype(np.int32, order="C").view(np.uint32) ^ np.uint32(1 << 31)
     return unsigned.astype(">u4").view(f"V{4 * numbers.shape[1]}")[:, 0]
 

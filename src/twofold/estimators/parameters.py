@@ -4,6 +4,7 @@ import math
 import reprlib
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -15,15 +16,10 @@ from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import default_kind, graph_kind
 from twofold.core.state import SolverOptions
 from twofold.core.terms import TERMS
-from twofold.estimators.reading import (
-    are_vectors,
-    check_finite,
-    is_count,
-    read_numbers,
-)
+from twofold.estimators.reading import are_vectors, check_finite, is_count, read_numbers
 
 _MIN_DIRECTIONS, _MIN_FEATURES = 4, 32
-"""What ``n_directions=None`` keeps of a side: directions, or entries if narrower."""
+"""Minimum numbers of directions and of projected entries with ``n_directions=None``."""
 
 COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
 """Parameters of TSNMF that are positive integers, or None if that is accepted."""
@@ -34,10 +30,8 @@ _LIFT = 1e-3
 
 def solver_options(estimator: Any, samples: Array) -> SolverOptions:
     """Return the options of the solver for samples (n, c, h, w)."""
-    if estimator.graph == "auto":
-        kind = default_kind(math.prod(samples.shape[1:]))
-    else:
-        kind = graph_kind(estimator.graph)
+    name, n_features = estimator.graph, math.prod(samples.shape[1:])
+    kind = default_kind(n_features) if name == "auto" else graph_kind(name)
     vectors = are_vectors(samples)
     default = kind.n_neighbors_of_vectors if vectors else kind.n_neighbors
     return SolverOptions(
@@ -58,6 +52,7 @@ def check_parameters(model: Any) -> None:
     if model.n_directions is not None:
         read_directions(model.n_directions)
     marker = model.missing_values
+    # A larger integer has no float value.
     too_large = isinstance(marker, Integral) and abs(int(marker)) > sys.float_info.max
     if isinstance(marker, bool) or too_large:
         raise ValueError(
@@ -70,35 +65,34 @@ def term_weights(estimator: Any) -> dict[str, float]:
     return {term.parameter: getattr(estimator, term.parameter) for term in TERMS}
 
 
-def read_directions(wanted: Any) -> tuple[int, int]:
+def read_directions(directions: Any) -> tuple[int, int]:
     """Return ``n_directions`` as a (left, right) pair of positive integers."""
     try:
-        pair = (wanted, wanted) if is_count(wanted) else tuple(wanted)
+        pair = (directions,) * 2 if is_count(directions) else tuple(directions)
     except TypeError:
         pair = ()
     if len(pair) != 2 or not all(map(is_count, pair)):
         raise ValueError(
             "n_directions must be a positive integer or a (left, right) pair of them, "
-            f"got {wanted!r}"
+            f"got {directions!r}"
         )
     return int(pair[0]), int(pair[1])
 
 
-def capped_directions(wanted: Any, sample: tuple[int, ...]) -> tuple[int, int]:
+def capped_directions(directions: Any, sample: tuple[int, ...]) -> tuple[int, int]:
     """Return the (left, right) numbers of directions of samples (c, h, w), capped."""
     channels, height, width = sample
-    if wanted is None:
-        # A direction of the rows keeps one number for each column, and vice versa.
-        kept = (channels * width, channels * height)
-        pair = tuple(max(_MIN_DIRECTIONS, -(-_MIN_FEATURES // m)) for m in kept)
-        return min(pair[0], height), min(pair[1], width)
-    pair = read_directions(wanted)
-    if max(pair) > max(height, width):
+    # A direction of the rows keeps one number for each column, and vice versa.
+    kept = channels * width, channels * height
+    left, right = (max(_MIN_DIRECTIONS, -(-_MIN_FEATURES // m)) for m in kept)
+    if directions is not None:
+        left, right = read_directions(directions)
+    if directions is not None and max(left, right) > max(height, width):
         raise ValueError(
-            f"n_directions={wanted!r} must be at most the larger side of the samples, "
-            f"which are {height} x {width}"
+            f"n_directions={directions!r} must be at most the larger side of the "
+            f"samples, which are {height} x {width}"
         )
-    return min(pair[0], height), min(pair[1], width)
+    return min(left, height), min(right, width)
 
 
 def read_pairs(weights: Any) -> list[tuple[Any, Any]]:
@@ -126,10 +120,9 @@ def check_enough(name: str, k: int, n: int) -> None:
 
 
 def check_weights(weights: Iterable[dict[str, float]], samples: Array) -> None:
-    """Raise a ValueError for weights whose products with the samples overflow."""
-    for each in weights:
-        for name, weight in each.items():
-            check_weight(name, weight, samples)
+    """Apply ``check_weight`` to all weights, given by parameter."""
+    for name, weight in chain.from_iterable(each.items() for each in weights):
+        check_weight(name, weight, samples)
 
 
 def check_weight(name: str, weight: float, samples: Array) -> None:
@@ -160,16 +153,14 @@ def check_counts(estimator: Any, names: Iterable[str]) -> None:
 def given_start(
     init: Any, shape: tuple[int, int], samples: Array, columns: str = "n_clusters"
 ) -> np.ndarray:
-    """Validate the coefficients of a user's start, and lift them off zero.
-
-    ``columns`` is the name of the number of columns in error messages.
-    """
+    """Validate the V^0 of a user and lift it off zero; errors name its ``columns``."""
     start = np.asarray(to_numpy(read_numbers(init, "init")), dtype=float)
     if start.shape != shape:
         raise ValueError(
             f"init must be of shape (n_samples, {columns})={shape}, got {start.shape}"
         )
     check_finite(start, "init")
+    # The fourth power of the largest entry must neither overflow nor vanish.
     limit = float(array_namespace(samples).finfo(samples.dtype).max) ** 0.25
     if not (start.min() >= 0 and 1 / limit <= start.max() <= limit):
         raise ValueError(
@@ -177,4 +168,4 @@ def given_start(
             f"{1 / limit:.0e} and {limit:.0e}, got values from {start.min()} to "
             f"{start.max()}"
         )
-    return np.maximum(start, _LIFT * start.max())
+    return np.maximum(start, _LIFT * start.max())  # a multiplicative step keeps zeros

@@ -3,7 +3,7 @@
 from typing import Any
 
 from array_api_compat import array_namespace
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import Array
@@ -13,17 +13,11 @@ from twofold.estimators.missing import ImputingMixin
 from twofold.estimators.reading import combine
 
 
-class PredictionMixin(ImputingMixin, TransformerMixin):
-    """Predicts new samples by the fitted state of an estimator.
-
-    Attributes
-    ----------
-    state_ : FittedState
-    labels_ : array of shape (n,)
-    """
+class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, TransformerMixin):
+    """Predicts new samples by the fitted state of an estimator."""
 
     state_: FittedState
-    labels_: Array
+    labels_: Array  # (n,)
 
     @property
     def _completion(self) -> Completion | None:
@@ -73,7 +67,8 @@ class PredictionMixin(ImputingMixin, TransformerMixin):
         -------
         labels : array of shape (m,)
         """
-        labels = self.state_.labels_of(self._predict(X, mask))
+        prediction = self._predict(X, mask)  # first: it raises if there is no fit
+        labels = self.state_.labels_of(prediction)
         return array_namespace(labels).astype(labels, self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:

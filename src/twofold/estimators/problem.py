@@ -38,83 +38,44 @@ from twofold.estimators.scaling import (
     typical_norm,
 )
 
+Weights = dict[str, float]  # of the terms of the objective, by parameter
+
 
 @dataclass(frozen=True)
 class Problem:
-    """Samples, options and starts, read from X and the parameters of an estimator.
+    """Samples, options and starts, read from X and the parameters of an estimator."""
 
-    Attributes
-    ----------
-    samples : array of shape (n, c, h, w)
-        The samples, scaled, in ``order``.
-    shape : tuple of int
-        Shape of one sample as the user gave it.
-    order : array of shape (n,)
-        Indices of the given samples in the order of the fit, see ``content_order``.
-    group : array of shape (n,)
-        The same number for identical samples.
-    divisor : array of shape (n,)
-        Divisor of every sample.
-    typical_norm : float
-        Typical norm of the given samples; it gives centroids the unit of the pixels.
-    scale : {"sample", "global"}
-    options : SolverOptions
-    n_clusters : int
-    init : str or array of shape (n, k)
-    seeds : list of int
-        Seeds of the starts.
-    labels_seed : int
-        Seed of the final K-means.
-    missing : boolean array of shape (n, c, h, w), or None
-        True for missing entries of the samples, which hold guesses; None if there are
-        none.
-    completion : Completion or None
-        Completion of the given samples; None if no entry may be missing.
-    device : str or None
-        Device of the solver; None for the device of the samples.
-    """
-
-    samples: Array
-    shape: tuple[int, ...]
-    order: np.ndarray
-    group: np.ndarray
-    divisor: Array
-    typical_norm: float
-    scale: str
+    samples: Array  # (n, c, h, w), scaled and sorted
+    shape: tuple[int, ...]  # of one sample as given: (h, w), (h, w, c) or (f,)
+    order: np.ndarray  # (n,), indices of the given samples, see content_order
+    group: np.ndarray  # (n,), the same number for identical samples, ascending
+    divisor: Array  # (n,), divisors of the sorted samples
+    typical_norm: float  # of the given samples; gives centroids the unit of the pixels
+    scale: str  # "sample" or "global"
     options: SolverOptions
     n_clusters: int
-    init: str | np.ndarray
-    seeds: list[int]
-    labels_seed: int
-    missing: Array | None
-    completion: Completion | None
-    device: str | None = None
+    init: str | np.ndarray  # kind of start, or V^0 (n, k)
+    seeds: list[int]  # of the starts
+    labels_seed: int  # of the final K-means
+    missing: Array | None  # (n, c, h, w), True for missing entries; None without any
+    completion: Completion | None  # of given samples; None if no entry may be missing
+    device: str | None = None  # of the solver; None for the device of the samples
 
     def solve(
-        self, weights: Sequence[dict[str, float]], callback: Callback
+        self, weights: Sequence[Weights], callback: Callback
     ) -> list[list[Solution]]:
-        """Solve the problem for all starts and weights in one batch.
+        """Solve the problem for all starts and all dicts of weights in one batch.
 
-        On a device with little memory the batch is split.
-
-        Parameters
-        ----------
-        weights : sequence of dict of str to float
-            Weights of the terms of the objective, by parameter.
-        callback : callable
-            See ``solver.solve``.
-
-        Returns
-        -------
-        list of list of Solution
-            For each dict of weights, the solutions of all starts.
+        Return the solutions of all starts for each dict, which has the weights of the
+        terms of the objective by parameter. On a device with little memory the batch is
+        split.
         """
         if self.device is not None:
             return self._solve_on(self.device, weights, callback)
         samples, missing, r = self.samples, self.missing, self.options.n_directions
         if missing is None:
             samples, sides, long_sides = compact_sides(samples, r)
-        else:
+        else:  # filled samples would leave the span of a shorter basis
             long_sides = sides = both_sides(samples, r)
         start = self.starts(samples, sides, weights)
         n_starts = len(start) // len(weights)
@@ -125,10 +86,8 @@ class Problem:
 
         def solve_part(part: np.ndarray) -> list[Solution]:
             first = like(start[part], samples)
-            of_part = {name: values[part] for name, values in batch.items()}
-            return solve(
-                samples, sides, first, of_part, self.options, callback, missing
-            )
+            these = {name: values[part] for name, values in batch.items()}
+            return solve(samples, sides, first, these, self.options, callback, missing)
 
         if is_numpy_array(samples):
             solutions = solve_part(np.arange(len(start)))
@@ -139,7 +98,7 @@ class Problem:
         return [solutions[i : i + n_starts] for i in range(0, len(start), n_starts)]
 
     def _solve_on(
-        self, device: str, weights: Sequence[dict[str, float]], callback: Callback
+        self, device: str, weights: Sequence[Weights], callback: Callback
     ) -> list[list[Solution]]:
         """Solve on a device, and move the solutions back to where X lies."""
         samples, missing = map_arrays(
@@ -152,38 +111,30 @@ class Problem:
         ]
 
     def starts(
-        self,
-        samples: Array,
-        sides: tuple[Side, ...],
-        weights: Sequence[dict[str, float]],
+        self, samples: Array, sides: tuple[Side, ...], weights: Sequence[Weights]
     ) -> np.ndarray:
         """Return V^0 of all starts under each dict of weights: (batch, n, k)."""
         if not isinstance(self.init, str):
             return np.stack([self.init] * len(weights))
         # Starts depend on the weights of the terms that act on P and Q alone.
         acting = [term.parameter for term in TERMS if term.acts_on_projection]
-        known: dict[tuple[float, ...], np.ndarray] = {}
-        for each in weights:
-            key = tuple(each[name] for name in acting)
-            if key not in known:
-                known[key] = draw_starts(
-                    samples,
-                    sides,
-                    k=self.n_clusters,
-                    kind=self.init,
-                    options=self.options,
-                    weights=each,
-                    seeds=self.seeds,
-                )
-        keys = (tuple(each[name] for name in acting) for each in weights)
+        keys = [tuple(each[name] for name in acting) for each in weights]
+        known = {
+            key: draw_starts(
+                samples,
+                sides,
+                k=self.n_clusters,
+                kind=self.init,
+                options=self.options,
+                weights=each,
+                seeds=self.seeds,
+            )
+            for key, each in dict(zip(keys, weights, strict=True)).items()
+        }
         return np.concatenate([known[key] for key in keys])
 
     def for_estimator(self, estimator: Any) -> "Problem":
-        """Return the problem of another estimator on the same samples.
-
-        The estimators may differ in the parameters of the solver, the number of
-        clusters and the random state, but not in how X is read.
-        """
+        """Return the problem of another estimator that reads X in the same way."""
         *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
         return replace(
             self,
@@ -207,7 +158,7 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     )
     in_numpy = is_numpy_array(stack) and estimator.device is None
     if estimator.neighbors == "approximate" and in_numpy:
-        load_index_library()
+        load_index_library()  # raises at once if it is not installed
     n, k = stack.shape[0], estimator.n_clusters
     check_enough("n_clusters", k, n)
     check_weights([term_weights(estimator)], stack)
@@ -215,7 +166,7 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     if not isinstance(init, str):
         init = given_start(init, (n, k), stack)
     scale = estimator.scale
-    if scale == "auto":  # the lengths of vectors tell them apart
+    if scale == "auto":  # the lengths of vectors carry information
         scale = "global" if are_vectors(stack) else "sample"
     norms, completion = sample_norms(stack), None
     order, group = sample_order(stack, norms, missing, scale)

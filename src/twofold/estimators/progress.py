@@ -13,35 +13,19 @@ import twofold
 from twofold.progress import report
 
 try:
-    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for the mixin of later scikit-learn versions."""
 
 
-__all__ = [
-    "CallbackSupportMixin",
-    "FitProgress",
-    "SearchProgress",
-    "warn",
-    "warn_unfinished",
-]
-
 _LIBRARIES = tuple(str(Path(m.__file__ or "").parent) for m in (twofold, sklearn))
-"""Folders whose lines no warning points at."""
+"""Folders of the frames that warnings skip."""
 
 
 class SearchProgress:
-    """Counts the candidates and fits of a search, and reports the candidates.
-
-    Parameters
-    ----------
-    verbose : int
-        Whether to print a line for each of them.
-    candidates, fits : int
-        Expected numbers of candidates and of fits.
-    """
+    """Counts candidates and fits of a search, given their expected numbers."""
 
     def __init__(self, verbose: int, candidates: int, fits: int) -> None:
         self.verbose = verbose
@@ -49,8 +33,9 @@ class SearchProgress:
         self.done = dict.fromkeys(self.totals, 0)
 
     def __call__(self, stage: str, facts: str) -> None:
-        """Count one more candidate or fit."""
+        """Count one more candidate or fit, and print its facts if ``verbose``."""
         self.done[stage] += 1
+        # The search for the number of clusters may add candidates.
         done, total = self.done[stage], max(self.totals[stage], self.done[stage])
         if self.verbose:
             print(f"[AutoTSNMF] {stage} {done} of {total}: {facts}")
@@ -65,10 +50,9 @@ class FitProgress:
         self.estimator = estimator
         self.arguments = {"estimator": estimator, "X": X}
         self.context: Any = None
-        if hasattr(estimator, "_init_callback_context"):
-            self.context = estimator._init_callback_context(
-                max_subtasks=estimator.max_iter
-            )
+        if hasattr(estimator, "_init_callback_context"):  # scikit-learn from 1.9
+            begin = estimator._init_callback_context
+            self.context = begin(max_subtasks=estimator.max_iter)
 
     def __enter__(self) -> "FitProgress":
         if self.context is not None:
@@ -95,6 +79,7 @@ class FitProgress:
 
 def warn(message: str) -> None:
     """Issue a ConvergenceWarning that points at the line of the user's call."""
+    # Skip the frames of this package, and of scikit-learn's wrappers around fit.
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame, level = frame.f_back, level + 1

@@ -16,21 +16,11 @@ _WAY_OUT = "set missing_values=np.nan to fit what was observed, or fill them"
 
 
 class Samples(NamedTuple):
-    """Samples read from X.
+    """Samples read from X."""
 
-    Attributes
-    ----------
-    stack : array of shape (n, c, h, w)
-        Floats of at least single precision, with zeros for missing entries.
-    missing : boolean array of shape (n, c, h, w), or None
-        True for missing entries; None if neither a value nor a mask marks any.
-    shape : tuple of int
-        Shape of one sample: (f,), (h, w) or (h, w, c).
-    """
-
-    stack: Array
-    missing: Array | None
-    shape: tuple[int, ...]
+    stack: Array  # (n, c, h, w), floats, with zeros for missing entries
+    missing: Array | None  # (n, c, h, w); None if neither a value nor a mask marks any
+    shape: tuple[int, ...]  # of one sample: (f,), (h, w) or (h, w, c)
 
 
 def read_samples(
@@ -41,27 +31,17 @@ def read_samples(
     *,
     reset: bool,
 ) -> Samples:
-    """Read and validate samples of any supported layout.
+    """Read and validate X of shape (n, f), (n, h, w) or (n, h, w, c).
 
-    Parameters
-    ----------
-    estimator : estimator
-        Receives ``n_features_in_`` with ``reset``, and is checked against it otherwise.
-        Its parameter ``missing_values``, if it has one, marks missing entries.
-    X : array-like of shape (n, f), (n, h, w) or (n, h, w, c)
-        The masked entries of a masked array are missing.
-    sample_shape : tuple of int or None
-        Shape of one flat sample: (f,), (h, w) or (h, w, c).
-    mask : array-like of bool, or None
-        True for missing entries: of the shape of X, of X flattened, or of one channel.
-    reset : bool
-        Whether this is a fit.
+    The parameter ``missing_values`` of the estimator, if it has one, the masked entries
+    of a masked array and ``mask`` mark missing entries. The mask is of the shape of X,
+    of X flattened, or of one channel. ``sample_shape`` is the shape of one flat sample.
+    In a fit, ``reset`` sets ``n_features_in_``; otherwise X is checked against it.
     """
     handles_missing = hasattr(estimator, "missing_values")
     if handles_missing and isinstance(X, np.ma.MaskedArray):
-        own = np.ma.getmaskarray(X)
-        mask = own if mask is None else own | read_mask(mask, own.shape)
-        X = X.data
+        masked, X = np.ma.getmaskarray(X), X.data
+        mask = masked if mask is None else masked | read_mask(mask, masked.shape)
     rows, found, shape = _read_rows(estimator, X, sample_shape, reset=reset)
     marker = estimator.missing_values if handles_missing else None
     missing = marked(rows, marker)
@@ -83,15 +63,9 @@ def read_samples(
 def _read_rows(
     estimator: Any, X: Any, sample_shape: tuple[int, ...] | None, *, reset: bool
 ) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
-    """Read X as rows of numbers, which may be NaN or infinite.
+    """Read X as rows (n, f), which may contain NaN and infinity.
 
-    Returns
-    -------
-    rows : array of shape (n, f)
-    found : tuple of int
-        Shape of one sample in X.
-    shape : tuple of int
-        (f,), (h, w) or (h, w, c).
+    Also return the shape of one sample in X, and its shape (f,), (h, w) or (h, w, c).
     """
     array = read_numbers(X, "X")
     _check_axes(array)
@@ -102,20 +76,20 @@ def _read_rows(
             "give X[None]"
         )
     rows = array.reshape(array.shape[0], math.prod(found))
-    # Of a data frame, its names are checked too.
+    # The column names of a data frame are checked, too.
     named = X if hasattr(X, "columns") else rows
     validate_data(estimator, named, reset=reset, skip_check_array=True)
-    shape = found if sample_shape is None else _wanted_shape(sample_shape, found)
+    shape = found if sample_shape is None else _checked_shape(sample_shape, found)
     return rows, found, shape
 
 
 def is_nan(value: Any) -> bool:
-    """Tell whether a parameter is NaN."""
+    """Return whether a parameter is NaN."""
     return isinstance(value, Real) and math.isnan(value)
 
 
 def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
-    """Return which entries equal the marker of missing entries; None without one."""
+    """Return which entries equal the marker of missing entries, if there is one."""
     if missing_values is None:
         return None
     if isinstance(missing_values, bool):
@@ -156,29 +130,24 @@ def _check_observed(missing: Array) -> None:
 
 def to_stack(flat: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Reshape flat samples (n, f) to (n, c, h, w); a vector becomes one column."""
-    xp = array_namespace(flat)
-    height, width, channels = (*shape, 1, 1)[:3]
-    images = flat.reshape(-1, height, width, channels)
-    return xp.permute_dims(images, (0, 3, 1, 2))
+    images = flat.reshape(-1, *(*shape, 1, 1)[:3])  # (n, h, w, c)
+    return array_namespace(flat).permute_dims(images, (0, 3, 1, 2))
 
 
 def are_vectors(samples: Array) -> bool:
-    """Tell whether samples (n, c, h, w) have a single row or column and channel."""
+    """Return whether samples (n, c, h, w) have a single row or column and channel."""
     channels, *sides = samples.shape[1:]
     return channels == 1 and min(sides) == 1
 
 
 def from_stack(stack: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Invert ``to_stack``, to (n, *shape)."""
-    xp = array_namespace(stack)
-    return xp.permute_dims(stack, (0, 2, 3, 1)).reshape(-1, *shape)
+    images = array_namespace(stack).permute_dims(stack, (0, 2, 3, 1))
+    return images.reshape(-1, *shape)
 
 
 def combine(codes: Any, components: AnyArray, name: str) -> AnyArray:
-    """Combine ``components`` (k, *shape) by the rows of ``codes`` (m, k).
-
-    ``name`` is the name of k in error messages.
-    """
+    """Combine components (k, *shape) by codes (m, k); errors use ``name`` for k."""
     k, *shape = components.shape
     weights = read_codes(codes, k, name)
     flat = like(weights, components) @ components.reshape(k, math.prod(shape))
@@ -197,17 +166,12 @@ def read_codes(codes: Any, k: int, name: str) -> Array:
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a value is a positive integer, and not True."""
-    return (
-        isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
-    )
+    """Return whether a value is a positive integer, and not True."""
+    return isinstance(value, Integral) and value is not True and int(value) > 0
 
 
 def read_numbers(values: Any, name: str) -> Array:
-    """Read an array-like as a dense NumPy array or tensor of float32 or float64.
-
-    ``name`` is the name of the array in error messages.
-    """
+    """Read an array-like as a dense NumPy array or tensor of float32 or float64."""
     if scipy.sparse.issparse(values):
         raise TypeError(
             f"{name} must be dense, got a sparse {type(values).__name__}; "
@@ -235,8 +199,8 @@ def read_numbers(values: Any, name: str) -> Array:
 def check_finite(array: Array, name: str, way_out: str = "fill them") -> None:
     """Raise a ValueError that counts the entries of (n, f) that are not finite."""
     xp = array_namespace(array)
-    blocks = row_blocks(*array.shape)
-    if all(xp.all(xp.isfinite(array[block])) for block in blocks):
+    # By blocks: a boolean array of all entries is made for the error message only.
+    if all(xp.all(xp.isfinite(array[block])) for block in row_blocks(*array.shape)):
         return
     finite = xp.isfinite(array)
     n_nan = int(xp.sum(xp.astype(xp.isnan(array), xp.int64)))
@@ -265,9 +229,8 @@ def _objects_as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
         return objects.astype(np.float64)
     except (OverflowError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise type(error)(
-            f"{name} must hold numbers, got dtype object: {reason}"
-        ) from None
+        message = f"{name} must hold numbers, got dtype object: {reason}"
+        raise type(error)(message) from None
 
 
 def _float_tensor(tensor: Tensor, name: str) -> Array:
@@ -301,17 +264,17 @@ def _check_axes(X: Array) -> None:
             )
 
 
-def _wanted_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
+def _checked_shape(sample_shape: Any, found: tuple[int, ...]) -> tuple[int, ...]:
     """Validate ``sample_shape`` against samples of the shape ``found``."""
-    wanted = tuple(sample_shape)
-    if len(wanted) not in (1, 2, 3) or not all(map(is_count, wanted)):
+    shape = tuple(sample_shape)
+    if len(shape) not in (1, 2, 3) or not all(map(is_count, shape)):
         raise ValueError(
             "sample_shape must be (f,), (h, w) or (h, w, c) with positive sizes, got "
             f"{sample_shape!r}"
         )
-    if found not in (wanted, (math.prod(wanted),)):
+    if found not in (shape, (math.prod(shape),)):
         raise ValueError(
-            f"X must hold samples of sample_shape={wanted}, or flat ones of "
-            f"{math.prod(wanted)} entries, got samples of shape {found}"
+            f"X must hold samples of sample_shape={shape}, or flat ones of "
+            f"{math.prod(shape)} entries, got samples of shape {found}"
         )
-    return wanted
+    return shape

@@ -11,14 +11,14 @@ from twofold.core.arrays import AnyArray, Array, positive_or_one, slices
 SCALES = ("auto", "sample", "global")
 
 _HEADROOM = 1e-6
-"""Norms must stay below this part of the largest number, so that centroids fit, too."""
+"""Largest norm as a fraction of the largest number, so that centroids fit, too."""
 
 _BLOCK_ENTRIES = 2**18
 """Number of entries that are read at once, so that they stay in the cache."""
 
 
 def row_blocks(n: int, f: int) -> list[slice]:
-    """Return slices of n samples of f entries that go through them without copies."""
+    """Return slices that divide n samples of f entries into blocks."""
     return slices(n, _BLOCK_ENTRIES // max(1, f))
 
 
@@ -30,7 +30,7 @@ def sample_norms(samples: AnyArray) -> AnyArray:
     parts = [_peaks_and_lengths(samples[block]) for block in blocks]
     peaks, relative = (xp.concat(part) for part in zip(*parts, strict=True))
     largest = _HEADROOM * float(xp.finfo(samples.dtype).max)
-    if xp.any(peaks > largest / positive_or_one(relative)):
+    if xp.any(peaks > largest / positive_or_one(relative)):  # the product may overflow
         raise ValueError(
             f"X must have samples of norms up to {largest:.0e} in {samples.dtype}, got "
             f"values up to {float(xp.max(peaks)):.1e}; divide X by a constant"
@@ -49,7 +49,7 @@ def _peaks_and_lengths(samples: Array) -> tuple[Array, Array]:
 def typical_norm(norms: Array) -> float:
     """Return the root mean square of the norms, 1 if all of them are zero."""
     xp = array_namespace(norms)
-    peak = positive_or_one(xp.max(norms))
+    peak = positive_or_one(xp.max(norms))  # divided out, so that no square overflows
     return float(positive_or_one(peak * xp.sqrt(xp.mean((norms / peak) ** 2))))
 
 
@@ -67,6 +67,7 @@ def new_divisors(samples: AnyArray, scale: str, typical: float, dtype: Any) -> A
     """
     norms = sample_norms(samples)
     divisor = divisors(norms, scale, typical)
+    # The fourth power of a scaled norm must not overflow.
     limit = float(np.finfo(dtype).max) ** 0.25
     largest = float(array_namespace(norms).max(norms / divisor))
     if largest > limit:

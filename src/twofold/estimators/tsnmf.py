@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import KINDS
-from twofold.core.prediction import (
-    Predictor,
-    reconstruction_errors,
-    training_sides,
-)
+from twofold.core.prediction import Predictor, reconstruction_errors, training_sides
 from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
 from twofold.core.state import Solution, State
@@ -41,13 +32,7 @@ from twofold.estimators.reading import from_stack, is_nan
 from twofold.estimators.scaling import SCALES
 
 
-class TSNMF(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    PredictionMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     """Two-dimensional semi-nonnegative matrix factorisation for clustering.
 
     TS-NMF clusters matrices, such as images, without flattening them. It learns
@@ -294,28 +279,27 @@ class TSNMF(
         models = self._sweep_models(read_pairs(weights))
         problem = read_problem(models[0], X, mask)
         check_weights(map(term_weights, models), problem.samples)
-        return self._fit_models(models, problem, X)
+        return self._fit_models(models, problem, models[0], X)
 
     def _sweep_models(self, pairs: list[tuple[Any, Any]]) -> list["TSNMF"]:
         """Return an unfitted clone for each pair of weights, validated."""
-        models = [
-            clone(self).set_params(energy_weight=energy, graph_weight=graph)
-            for energy, graph in pairs
-        ]
-        for model in models:
+        models = []
+        for energy, graph in pairs:
+            model = clone(self).set_params(energy_weight=energy, graph_weight=graph)
             model._validate_params()
+            models.append(model)
         return models
 
     def _fit_models(
-        self, models: list["TSNMF"], problem: Problem, X: Any
+        self, models: list["TSNMF"], problem: Problem, reader: "TSNMF", X: Any
     ) -> list["TSNMF"]:
-        """Fit models that differ in their weights; the first one has read X."""
-        read = {k: v for k, v in vars(models[0]).items() if k.endswith("_in_")}
+        """Fit models that differ in their weights; ``reader`` has read X before."""
+        # Attributes such as n_features_in_, which were set when X was read.
+        read = {k: v for k, v in vars(reader).items() if k.endswith("_in_")}
         with FitProgress(self, X) as progress:
             batches = problem.solve(list(map(term_weights, models)), progress)
         for model, solutions in zip(models, batches, strict=True):
-            for name, value in read.items():
-                setattr(model, name, value)
+            model.__dict__.update(read)
             model._set_fitted(problem, lowest(solutions))
         return models
 
@@ -325,41 +309,34 @@ class TSNMF(
         self.objective_history_ = self.objective_terms_.pop("total")
         self.n_iter_ = len(self.objective_history_)
         if not solution.converged:
-            reason = (
-                "an iteration changed the objective by at most "
-                f"tol={self.tol} of the samples' energy"
-            )
+            bound = f"tol={self.tol} of the samples' energy"
+            reason = f"an iteration changed the objective by at most {bound}"
             warn_unfinished(self, self.n_iter_, reason)
         state = solution.state
         unit, centroids, lengths = adjust(state.coefficients, state.centroids)
-        coefficients, centroids = unit[0, ...], centroids[0, ...]
+        coefficients, centroids = unit[0, ...], centroids[0, ...]  # a batch of one
         labels = self._labels(problem, coefficients, state)
+        # Each solution fills missing entries in a copy of the samples of its own.
         samples = problem.samples if solution.samples is None else solution.samples
-        errors = reconstruction_errors(
-            samples, coefficients, centroids, problem.missing
-        )
+        missing = problem.missing
+        errors = reconstruction_errors(samples, coefficients, centroids, missing)
         self.sample_shape_ = problem.shape
-        images = from_stack(centroids, problem.shape)
-        self.components_ = problem.typical_norm * images
+        self.components_ = problem.typical_norm * from_stack(centroids, problem.shape)
+        # The signs of the directions are arbitrary.
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         self.coefficients_ = problem.as_given(coefficients)
         self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
         xp = array_namespace(coefficients)
-        placed = xp.asarray(labels, device=device(coefficients))
-        self.labels_ = problem.as_given(placed)
+        self.labels_ = problem.as_given(xp.asarray(labels, device=device(coefficients)))
         self.state_ = self._fitted_state(problem, samples, state, lengths, labels)
         return self
 
-    def _labels(
-        self, problem: Problem, coefficients: Array, state: State
-    ) -> np.ndarray:
-        """Assign labels in the order of the problem, and warn if clusters are empty."""
-        k, group = self.n_clusters, problem.group
+    def _labels(self, problem: Problem, rows: Array, state: State) -> np.ndarray:
+        """Assign labels to the rows of V (n, k); warn if they form too few clusters."""
+        k, group, seed = self.n_clusters, problem.group, problem.labels_seed
         adjacency = state.adjacency if self.assign_labels == "graph" else None
-        labels = assign_labels(
-            to_numpy(coefficients), adjacency, group, k, problem.labels_seed
-        )
+        labels = assign_labels(to_numpy(rows), adjacency, group, k, seed)
         n_found = 1 + int(labels.max())
         if n_found < k:
             warn(

@@ -14,79 +14,55 @@ from twofold.estimators.problem import Problem
 from twofold.io.staging import staged_file
 
 Parts = tuple[csr_array, np.ndarray, float]
-"""Adjacency, labels and chance of a preview."""
-
+"""Adjacency (n, n), labels (n,) and chance modularity of a preview."""
 
 _FORMAT = 1
-"""Version of the files, raised when previews of the same samples change."""
+"""Version of the files; raise it when previews of the same samples change."""
 
 
 class PreviewCache:
-    """A folder with one file for each preview, named by all that it depends on.
+    """A folder with one file for each preview; it is created if it does not exist.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Created if it does not exist.
-    problem : Problem
+    The name of a file is a digest of all inputs of its preview.
     """
 
     def __init__(self, folder: str | Path, problem: Problem) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(np.ascontiguousarray(to_numpy(problem.samples)).data)
-        facts = (
-            _FORMAT,
-            twofold.__version__,
-            problem.samples.shape,
-            str(problem.samples.dtype),
-            problem.options.neighbors,
-            problem.seeds[0],
-        )
-        digest.update(repr(facts).encode())
-        self._digest = digest
+        samples = problem.samples
+        self._digest = hashlib.sha256(np.ascontiguousarray(to_numpy(samples)).data)
+        layout = samples.shape, str(samples.dtype)
+        facts = _FORMAT, twofold.__version__, *layout, problem.options.neighbors
+        self._digest.update(repr((*facts, problem.seeds[0])).encode())
 
     def read(self, candidate: Any, k: int) -> Parts | None:
-        """Read a preview; None if there is no file, or the file is damaged.
-
-        Arrays are read as numbers, and nothing is unpickled.
-        """
+        """Read a preview; return None if there is no file, or the file is damaged."""
         path = self._path(candidate, k)
         if not path.is_file():
             return None
         try:
+            # np.load does not unpickle by default.
             with path.open("rb") as opened, np.load(opened) as file:
                 arrays = {name: file[name] for name in file.files}
             labels, chance = arrays["labels"], float(arrays["chance"])
             rows = arrays["data"], arrays["indices"], arrays["indptr"]
             adjacency = csr_array(rows, shape=(len(labels), len(labels)))
             adjacency.check_format()
-            of_clusters = np.unique(labels).tolist() == list(range(labels.max() + 1))
+            contiguous = np.unique(labels).tolist() == list(range(labels.max() + 1))
             finite = np.isfinite(chance) and np.isfinite(adjacency.data).all()
-            if not (of_clusters and finite and labels.dtype.kind == "i"):
+            if not (contiguous and finite and labels.dtype.kind == "i"):
                 return None
             return adjacency, labels, chance
         except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
             return None
 
-    def write(
-        self,
-        candidate: Any,
-        k: int,
-        adjacency: csr_array,
-        labels: np.ndarray,
-        chance: float,
-    ) -> None:
-        """Write a preview."""
+    def write(self, candidate: Any, k: int, parts: Parts) -> None:
+        """Write a preview; an atomic rename keeps partial files from readers."""
+        adjacency, labels, chance = parts
+        names = "data", "indices", "indptr"
+        rows = {name: getattr(adjacency, name) for name in names}
         with staged_file(self._path(candidate, k)) as partial:
-            np.savez(
-                partial,
-                data=adjacency.data,
-                indices=adjacency.indices,
-                indptr=adjacency.indptr,
-                labels=labels,
-                chance=chance,
-            )
+            np.savez(partial, **rows, labels=labels, chance=chance)
 
     def _path(self, candidate: Any, k: int) -> Path:
         digest = self._digest.copy()

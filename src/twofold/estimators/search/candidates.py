@@ -22,7 +22,7 @@ from twofold.core.start import (
 from twofold.core.state import SolverOptions
 from twofold.core.terms import TERMS
 from twofold.estimators.problem import Problem
-from twofold.estimators.search.cache import PreviewCache
+from twofold.estimators.search.cache import Parts, PreviewCache
 
 MAX_SAMPLES = 4000
 """Maximum number of samples in a preview; of more a random subset is drawn."""
@@ -33,18 +33,9 @@ _POOR = 0.5
 
 @dataclass(frozen=True)
 class Candidate:
-    """Parameters of TSNMF that a search chooses.
+    """Parameters of TSNMF that a search chooses."""
 
-    Attributes
-    ----------
-    graph : str
-        Name of a kind of graph.
-    n_neighbors : int
-    n_directions : int
-    energy_weight : float
-    """
-
-    graph: str
+    graph: str  # name of a kind of graph
     n_neighbors: int
     n_directions: int
     energy_weight: float
@@ -55,29 +46,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Preview:
-    """The graphs of a candidate under the directions of a single cluster.
-
-    Attributes
-    ----------
-    candidate : Candidate
-    k : int
-        Number of clusters.
-    adjacency : csr_array of shape (n, n)
-        W_P + W_Q.
-    labels : int array of shape (n,)
-        Clusters of this graph.
-    chance : float
-        Modularity of the clusters of a rewired graph, which has no clusters.
-    seconds : float
-        Time that the preview took.
-    """
+    """The graphs of a candidate under the directions of a single cluster."""
 
     candidate: Candidate
-    k: int
-    adjacency: csr_array
-    labels: np.ndarray
-    chance: float
-    seconds: float
+    k: int  # number of clusters
+    adjacency: csr_array  # (n, n), W_P + W_Q
+    labels: np.ndarray  # (n,), clusters of this graph
+    chance: float  # modularity found in a rewired graph, which has no clusters
+    seconds: float  # time that the preview took
 
     def excess(self, labels: np.ndarray) -> float:
         """Return the excess modularity of labels: their modularity less chance."""
@@ -90,8 +66,9 @@ class Preview:
         """
         adjacency = self.adjacency
         if counts is not None:
-            edges_each = np.diff(adjacency.indptr)
-            factors = np.repeat(counts, edges_each) * counts[adjacency.indices]
+            # Copies of a sample multiply its edges: w_ij becomes c_i c_j w_ij.
+            each = np.repeat(counts, np.diff(adjacency.indptr))
+            factors = each * counts[adjacency.indices]
             rows = factors * adjacency.data, adjacency.indices, adjacency.indptr
             adjacency = csr_array(rows, shape=adjacency.shape)
         return modularity(adjacency, labels)
@@ -123,7 +100,7 @@ def score(labels: np.ndarray, previews: Iterable[Preview]) -> float:
 
 
 def fraction_of(best: float, fraction: float) -> float:
-    """Return a value below the best by a fraction of it, also if it is negative."""
+    """Return best - (1 - fraction) |best|, below the best also if it is negative."""
     return best - (1 - fraction) * abs(best)
 
 
@@ -132,30 +109,14 @@ def by_score(previews: Sequence[Preview]) -> list[Preview]:
 
     Scores are rounded, so that previews with the same labels keep their order.
     """
-    return sorted(
-        previews, key=lambda preview: -round(score(preview.labels, previews), 9)
-    )
+    return sorted(previews, key=lambda each: -round(score(each.labels, previews), 9))
 
 
 class CandidateProber:
-    """Makes previews of candidates, each of them once.
+    """Makes previews of candidates, each of them once, until a deadline.
 
-    Parameters
-    ----------
-    problem : Problem
-    cache : PreviewCache or None
-        Files of previews.
-    deadline : float
-        Value of ``time.monotonic()`` after which only the first preview is made.
-    progress : callable
-        Called with "candidate" and a line of text for every new preview.
-
-    Attributes
-    ----------
-    subset : int array
-        Indices of the samples of the previews, in the order of the problem.
-    out_of_time : bool
-        Whether a preview was left out for lack of time.
+    The deadline is a value of ``time.monotonic()``; the first preview is made even
+    after it. Every new preview calls ``progress`` with "candidate" and a line of text.
     """
 
     def __init__(
@@ -166,33 +127,26 @@ class CandidateProber:
         progress: Callable[[str, str], None],
     ) -> None:
         n, self.seed = problem.samples.shape[0], problem.seeds[0]
-        self.subset = np.arange(n)
+        self.subset = np.arange(n)  # samples of the previews, ascending
         if n > MAX_SAMPLES:
             random = np.random.RandomState(self.seed)
             self.subset = np.sort(random.choice(n, MAX_SAMPLES, replace=False))
-        self.problem = problem
+        self.problem, self.cache = problem, cache
         self.samples: Array = take(problem.samples, self.subset)
+        self.deadline, self.progress = deadline, progress
+        self.out_of_time = False  # whether a preview was left out for lack of time
         self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
-        self.cache = cache
-        self.deadline = deadline
-        self.progress = progress
-        self.out_of_time = False
         self._previews: dict[tuple[Candidate, int], Preview | None] = {}
         self._adjacency: dict[Candidate, csr_array] = {}
 
     def is_late(self) -> bool:
-        """Tell whether the deadline is over, and remember it in ``out_of_time``."""
+        """Return whether the deadline is over, and set ``out_of_time``."""
         self.out_of_time = self.out_of_time or time.monotonic() > self.deadline
         return self.out_of_time
 
     def labels_of(self, model: Any) -> np.ndarray:
         """Return the labels of a fitted model for the samples of the previews."""
         return to_numpy(model.labels_)[self.problem.order][self.subset]
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct samples of the problem."""
-        return int(self.problem.group[-1]) + 1
 
     @property
     def previews(self) -> list[Preview]:
@@ -204,10 +158,9 @@ class CandidateProber:
 
         None if its graph has more than k components, or there are too few samples.
         """
-        key = candidate, k
-        if key not in self._previews:
-            self._previews[key] = self._new_preview(candidate, k)
-        return self._previews[key]
+        if (candidate, k) not in self._previews:
+            self._previews[candidate, k] = self._new_preview(candidate, k)
+        return self._previews[candidate, k]
 
     def _new_preview(self, candidate: Candidate, k: int) -> Preview | None:
         if k > len(self.subset):
@@ -219,16 +172,13 @@ class CandidateProber:
             return None
         preview = Preview(candidate, k, *parts, time.perf_counter() - begin)
         excess = preview.excess(preview.labels)
-        facts = f"{candidate}, {k} clusters: {excess:.4f} beyond chance"
-        self.progress("candidate", facts)
+        line = f"{candidate}, {k} clusters: {excess:.4f} beyond chance"
+        self.progress("candidate", line)
         return preview
 
-    def _graph_and_clusters(
-        self, candidate: Candidate, k: int
-    ) -> tuple[csr_array, np.ndarray, float] | None:
-        """Compute the costly parts of a preview: adjacency, labels and chance."""
-        _, _, height, width = self.samples.shape
-        r = candidate.n_directions
+    def _graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
+        """Compute the costly parts of a preview, and write them to the cache."""
+        r, (height, width) = candidate.n_directions, self.samples.shape[2:]
         options = replace(
             self.problem.options,
             n_directions=(min(r, height), min(r, width)),
@@ -241,23 +191,23 @@ class CandidateProber:
         labels = graph_clusters(adjacency, k, self.seed)
         parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
         if self.cache is not None:
-            self.cache.write(candidate, k, *parts)
+            self.cache.write(candidate, k, parts)
         return parts
 
     def _first_adjacency(
         self, candidate: Candidate, options: SolverOptions, k: int
     ) -> csr_array | None:
-        """``first_adjacency``; it rarely depends on the number of clusters."""
+        """Return ``first_adjacency``; it rarely depends on the number of clusters."""
         known = self._adjacency.get(candidate)
+        # Neighbours are added only if the graph is not connected well enough for k.
         if known is not None and is_well_connected(known, k):
             return known
         samples, sides = self._compact(options.n_directions)
         weights = {term.parameter: 1.0 for term in TERMS}
         weights["energy_weight"] = candidate.energy_weight
         projected = first_projections(samples, sides, options, weights)
-        self._adjacency[candidate] = joint_adjacency(
-            projected, candidate.n_neighbors, options
-        )
+        joint = joint_adjacency(projected, candidate.n_neighbors, options)
+        self._adjacency[candidate] = joint
         return first_adjacency(projected, k, options)
 
     def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:

@@ -29,6 +29,9 @@ _PROBED = (0.25, 0.75)
 
 _N_BOOTSTRAPS = 50
 
+Previews = dict[int, list[Preview]]
+"""Previews by number of clusters."""
+
 Scored = tuple[np.ndarray, list[Preview]]
 """Labels, and the previews in whose graphs they are scored."""
 
@@ -37,26 +40,16 @@ Scored = tuple[np.ndarray, list[Preview]]
 class Curve:
     """The score of every number of clusters, and the choice among them.
 
-    Attributes
-    ----------
-    numbers : list of int
-        Numbers that were tried, ascending.
-    scores : list of float
-        Modularity of the best labels for each number, averaged over the kinds of graph.
-    chosen : int
-        Smallest number whose score is within a hundredth of the best score.
-    confidence : float
-        Fraction of bootstrap samples that choose the same number.
-    likely : (int, int)
-        Range of likely numbers: from the 5% quantile of the numbers that the bootstrap
-        samples choose to the 95% quantile of the numbers at which their scores peak.
+    A score is the modularity of the best labels, averaged over the kinds of graph. The
+    likely range is from the 5% quantile of the numbers that the bootstrap samples
+    choose to the 95% quantile of the numbers at which their scores peak.
     """
 
-    numbers: list[int]
-    scores: list[float]
-    chosen: int
-    confidence: float
-    likely: tuple[int, int]
+    numbers: list[int]  # numbers that were tried, ascending
+    scores: list[float]  # score of each number
+    chosen: int  # smallest number whose score is within a hundredth of the best score
+    confidence: float  # fraction of bootstrap samples that choose the same number
+    likely: tuple[int, int]  # smallest and largest likely number
 
     @property
     def at_end(self) -> bool:
@@ -71,7 +64,8 @@ def read_cluster_numbers(n_clusters: Any, n: int) -> list[int]:
         count = 1 + int(np.log(largest / 2) / np.log(_RATIO))
         spread = np.geomspace(2, largest, max(count, 1)).round().astype(int)
         return sorted({min(int(k), n) for k in spread})
-    numbers = [n_clusters] if is_count(n_clusters) else _as_list(n_clusters)
+    sequence = n_clusters if isinstance(n_clusters, Iterable) else []
+    numbers = [n_clusters] if is_count(n_clusters) else list(sequence)
     if not numbers or not all(is_count(k) for k in numbers):
         raise ValueError(
             "n_clusters must be a positive integer, a range or sequence of them, or "
@@ -79,10 +73,6 @@ def read_cluster_numbers(n_clusters: Any, n: int) -> list[int]:
         )
     check_enough("n_clusters", max(numbers), n)
     return sorted({int(k) for k in numbers})
-
-
-def _as_list(numbers: Any) -> list[Any]:
-    return list(numbers) if isinstance(numbers, Iterable) else []
 
 
 def choose_number(
@@ -99,10 +89,11 @@ def choose_number(
     is connected well enough.
     """
     best_candidates: list[Candidate] = []
-    previews: dict[int, list[Preview]] = {}
+    previews: Previews = {}
     for position in _PROBED:
         k = numbers[int(position * (len(numbers) - 1))]
         previews[k] = _in_time(prober, candidates, k, previews)
+        # In reverse, so that the best candidate of a kind replaces the others.
         ranked = by_score(previews[k])
         best = {each.candidate.graph: each.candidate for each in reversed(ranked)}
         best_candidates += [c for c in best.values() if c not in best_candidates]
@@ -116,12 +107,9 @@ def choose_number(
 
 
 def _in_time(
-    prober: CandidateProber,
-    candidates: list[Candidate],
-    k: int,
-    previews: dict[int, list[Preview]],
+    prober: CandidateProber, candidates: list[Candidate], k: int, previews: Previews
 ) -> list[Preview]:
-    """Make previews at a number; after the deadline return the known ones."""
+    """Make previews at a number; after the deadline return the known previews."""
     if any(previews.values()) and prober.is_late():
         return previews.get(k, [])
     return prober.preview_all(candidates, k)
@@ -133,8 +121,8 @@ def _between(numbers: list[int], chosen: int) -> range:
     return range(numbers[max(at - 1, 0)], 1 + numbers[min(at + 1, len(numbers) - 1)])
 
 
-def curve_of(previews: dict[int, list[Preview]], seed: int) -> Curve:
-    """Return the curve of previews, given by number of clusters."""
+def curve_of(previews: Previews, seed: int) -> Curve:
+    """Return the curve of previews."""
     best = _best_labels(previews)
     scores = _scores(best)
     chosen = _choice(scores)
@@ -155,7 +143,7 @@ def curve_of(previews: dict[int, list[Preview]], seed: int) -> Curve:
     )
 
 
-def _best_labels(previews: dict[int, list[Preview]]) -> dict[int, Scored]:
+def _best_labels(previews: Previews) -> dict[int, Scored]:
     """Return the best labels of every number that was previewed in all kinds of graph.
 
     Without one of the kinds, the mean over the kinds is not comparable.
@@ -169,7 +157,16 @@ def _best_labels(previews: dict[int, list[Preview]]) -> dict[int, Scored]:
 def _scores(
     best: dict[int, Scored], counts: np.ndarray | None = None
 ) -> dict[int, float]:
-    return {k: _mean_modularity(*scored, counts) for k, scored in best.items()}
+    """Return the mean modularity of the best labels for every number.
+
+    Chance is not subtracted: it rises with the number of clusters almost as fast as the
+    modularity of real clusters, and would hide them. Modularity itself falls when
+    clusters are split. ``counts`` are the multiplicities of a bootstrap sample.
+    """
+    return {
+        k: float(np.mean([preview.modularity(labels, counts) for preview in previews]))
+        for k, (labels, previews) in best.items()
+    }
 
 
 def _quantile(numbers: list[int], fraction: float) -> int:
@@ -184,20 +181,7 @@ def _choice(scores: dict[int, float]) -> int:
 def _best_of(previews: list[Preview]) -> Scored:
     """Return the best labels, and of every kind the preview with most excess."""
     labels = by_score(previews)[0].labels
-    kinds: dict[str, Preview] = {}
-    for preview in sorted(previews, key=lambda preview: preview.excess(labels)):
-        kinds[preview.candidate.graph] = preview
+    # Ascending, so that the last preview of a kind has the most excess.
+    ascending = sorted(previews, key=lambda preview: preview.excess(labels))
+    kinds = {preview.candidate.graph: preview for preview in ascending}
     return labels, list(kinds.values())
-
-
-def _mean_modularity(
-    labels: np.ndarray, previews: list[Preview], counts: np.ndarray | None = None
-) -> float:
-    """Return the mean modularity of labels in the graphs of previews.
-
-    Chance is not subtracted: it rises with the number of clusters almost as fast as the
-    modularity of real clusters, and would hide them. Modularity itself falls when
-    clusters are split. ``counts`` are the multiplicities of a bootstrap sample.
-    """
-    values = [preview.modularity(labels, counts) for preview in previews]
-    return float(np.mean(values))

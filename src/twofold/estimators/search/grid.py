@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -24,24 +24,16 @@ from twofold.estimators.search.candidates import (
 from twofold.estimators.tsnmf import TSNMF
 
 Row = dict[str, Any]
+Pair = tuple[float, float]  # energy_weight and graph_weight
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model and the excess modularity of its labels.
-
-    Attributes
-    ----------
-    model : TSNMF
-    excess : dict of str to float
-        Excess modularity in the graphs of each kind; empty without previews.
-    seconds : float
-        Time of the fit, as its part of a batch.
-    """
+    """A fitted model and the excess modularity of its labels."""
 
     model: TSNMF
-    excess: dict[str, float]
-    seconds: float
+    excess: dict[str, float]  # by kind of graph; empty without previews
+    seconds: float  # time of the fit, or its part of the time of a batch
 
     @property
     def score(self) -> float:
@@ -51,24 +43,12 @@ class Fit:
 
 @dataclass(frozen=True)
 class FitPlan:
-    """How the best candidate is fitted.
+    """How the best candidate is fitted."""
 
-    Attributes
-    ----------
-    seeds : list of int
-        Seeds of the starts.
-    graph_weights : list of float
-        Graph weights, fitted in one batch.
-    max_fits : int
-        Maximum number of fits.
-    progress : callable
-        Called with "fit" and a line of text for every fit.
-    """
-
-    seeds: list[int]
-    graph_weights: list[float]
+    seeds: list[int]  # of the starts
+    graph_weights: list[float]  # fitted in one batch
     max_fits: int
-    progress: Callable[[str, str], None]
+    progress: Callable[[str, str], None]  # called with "fit" and a line for every fit
 
 
 def grid(
@@ -83,6 +63,7 @@ def grid(
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
     entries = math.prod(problem.samples.shape[1:])
+    # Samples with few entries do not lie in separate subspaces.
     kinds = [kind for kind in kinds if graph_kind(kind).min_features <= entries]
     kinds = kinds or [default_kind(entries).name]
     if n_directions is None:
@@ -95,16 +76,13 @@ def grid(
     longest = max(problem.samples.shape[2:])
     directions = dict.fromkeys(min(int(r), longest) for r in n_directions)
     weights = list(dict.fromkeys(map(float, energy_weights)))
-    neighbors = {
-        kind: base.n_neighbors or graph_kind(kind).n_neighbors_in_search
-        for kind in kinds
-    }
     return [
-        Candidate(kind, neighbors[kind], r, weight)
+        Candidate(kind, neighbors, r, weight)
         for r in directions
         # If all directions are kept, their order does not matter, nor the weight.
         for weight in (weights if r < longest else weights[:1])
         for kind in kinds
+        for neighbors in [base.n_neighbors or graph_kind(kind).n_neighbors_in_search]
     ]
 
 
@@ -165,21 +143,11 @@ def fit_best(
 
 
 def fit_again(
-    model: TSNMF,
-    pairs: list[tuple[float, float]],
-    problem: Problem,
-    base: TSNMF,
-    X: Any,
+    model: TSNMF, pairs: list[Pair], problem: Problem, base: TSNMF, X: Any
 ) -> list[TSNMF]:
-    """Fit pairs of weights to the samples that ``base`` has read before.
-
-    X is only passed on to callbacks.
-    """
+    """Fit pairs of weights to the samples of ``base``; X is for callbacks only."""
     models = model._sweep_models(pairs)
-    for name, value in vars(base).items():
-        if name.endswith("_in_"):  # set when X was read
-            setattr(models[0], name, value)
-    return model._fit_models(models, problem.for_estimator(models[0]), X)
+    return model._fit_models(models, problem.for_estimator(models[0]), base, X)
 
 
 def results(previews: Iterable[Preview], fits: list[Fit]) -> dict[str, list[Any]]:
@@ -187,25 +155,23 @@ def results(previews: Iterable[Preview], fits: list[Fit]) -> dict[str, list[Any]
     by_number: dict[int, list[Preview]] = {}
     for preview in previews:
         by_number.setdefault(preview.k, []).append(preview)
-    rows = [row for each in by_number.values() for row in _preview_rows(each)]
+    rows = [_preview_row(each, same) for same in by_number.values() for each in same]
     rows += [_fit_row(fit) for fit in fits]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _preview_rows(previews: list[Preview]) -> list[Row]:
-    """Return the rows of previews with one number of clusters."""
-    rows = []
-    for preview in previews:
-        excess = excess_by_kind(preview.labels, previews)
-        facts = {"n_clusters": preview.k, **vars(preview.candidate)}
-        rows.append(_row("preview", facts, excess, preview.seconds))
-    return rows
+def _preview_row(preview: Preview, previews: list[Preview]) -> Row:
+    """Return the row of one of the previews with the same number of clusters."""
+    facts = {"n_clusters": preview.k, **vars(preview.candidate)}
+    facts |= {"graph_weight": None, "seed": None}  # of fits alone
+    excess = excess_by_kind(preview.labels, previews)
+    return _row("preview", facts, excess, preview.seconds)
 
 
 def _fit_row(fit: Fit) -> Row:
-    names = ("n_clusters", "graph", "n_neighbors", "n_directions", "energy_weight")
-    facts = {name: getattr(fit.model, name) for name in (*names, "graph_weight")}
+    names = ("n_clusters", *(f.name for f in fields(Candidate)), "graph_weight")
+    facts = {name: getattr(fit.model, name) for name in names}
     facts["seed"] = fit.model.random_state
     return _row("fit", facts, fit.excess, fit.seconds) | {"score": fit.score}
 
@@ -213,7 +179,6 @@ def _fit_row(fit: Fit) -> Row:
 def _row(stage: str, facts: Row, excess: dict[str, float], seconds: float) -> Row:
     return {
         "stage": stage,
-        **{"graph_weight": None, "seed": None},
         **facts,
         "score": mean_excess(excess) if excess else None,
         **{f"{kind}_excess": value for kind, value in excess.items()},

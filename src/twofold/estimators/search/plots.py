@@ -7,18 +7,13 @@ import numpy as np
 from twofold.estimators.search.cluster_numbers import Curve
 
 Table = dict[str, list[Any]]
+"""The columns of ``search_results_``."""
 
 
 def plot_search(table: Table, curve: Curve | None, axes: Any = None) -> list[Any]:
-    """A map of the looks' scores, and a curve where several numbers were tried.
+    """Draw a map of the scores of the previews, and the curve if there is one.
 
-    Parameters
-    ----------
-    table : dict of str to list
-        ``search_results_``.
-    curve : Curve or None
-    axes : sequence of matplotlib axes or None
-        One or two; None makes them.
+    ``axes`` are one or two matplotlib axes; if None, new axes are made.
     """
     count = 1 if curve is None else 2
     if axes is None:
@@ -43,52 +38,39 @@ def _new_axes(count: int) -> Any:
 
 
 def _draw_grid(table: Table, axis: Any) -> None:
-    """A cell for each setting: energy weights across, graphs and directions down."""
-    fitted = [
-        k
-        for k, s in zip(table["n_clusters"], table["stage"], strict=True)
-        if s == "fit"
-    ]
-    rows = [
-        i
-        for i, stage in enumerate(table["stage"])
-        if stage == "preview" and table["n_clusters"][i] == fitted[0]
-    ]
-    place = {
-        i: ((table["graph"][i], table["n_directions"][i]), table["energy_weight"][i])
-        for i in rows
+    """Draw a cell for every candidate; a row has one graph and number of directions."""
+    names = "stage", "n_clusters", "graph", "n_directions", "energy_weight", "score"
+    # Of the numbers of clusters that were tried, only the fitted number is drawn.
+    fitted = table["n_clusters"][table["stage"].index("fit")]
+    cells = {
+        ((graph, r), weight): score
+        for stage, k, graph, r, weight, score in zip(
+            *(table[name] for name in names), strict=True
+        )
+        if stage == "preview" and k == fitted
     }
-    down = sorted({down for down, _ in place.values()})
-    across = sorted({across for _, across in place.values()})
-    scores = np.full((len(down), len(across)), np.nan)
-    for i, (one, other) in place.items():
-        scores[down.index(one), across.index(other)] = table["score"][i]
+    rows = sorted({row for row, _ in cells})
+    columns = sorted({column for _, column in cells})
+    scores = np.full((len(rows), len(columns)), np.nan)
+    for (row, column), score in cells.items():
+        scores[rows.index(row), columns.index(column)] = score
     picture = axis.imshow(scores, aspect="auto")
     for (i, j), score in np.ndenumerate(scores):
-        axis.text(
-            j,
-            i,
-            "not tried" if np.isnan(score) else f"{score:.3f}",
-            ha="center",
-            va="center",
-            color="white" if score < np.nanmean(scores) else "black",
-        )
-    axis.set_xticks(range(len(across)), [f"{weight:g}" for weight in across])
-    axis.set_yticks(range(len(down)), [f"{graph}, {r}" for graph, r in down])
-    axis.set(
-        xlabel="energy_weight",
-        ylabel="graph, n_directions",
-        title="Score at a first look",
-    )
+        text = "not tried" if np.isnan(score) else f"{score:.3f}"
+        color = "white" if score < np.nanmean(scores) else "black"  # on a dark cell
+        axis.text(j, i, text, ha="center", va="center", color=color)
+    axis.set_xticks(range(len(columns)), [f"{weight:g}" for weight in columns])
+    axis.set_yticks(range(len(rows)), [f"{graph}, {r}" for graph, r in rows])
+    axis.set(xlabel="energy_weight", ylabel="graph, n_directions")
+    axis.set_title("Score of each preview")
     axis.figure.colorbar(picture, ax=axis)
 
 
 def _draw_curve(curve: Curve, axis: Any) -> None:
-    """Scores over numbers of clusters, with the chosen one and the likely range."""
+    """Draw the scores over the numbers of clusters, the choice and the likely range."""
     axis.plot(curve.numbers, curve.scores, marker="o")
     axis.axvspan(*curve.likely, alpha=0.2, label="likely")
     axis.axvline(curve.chosen, linestyle="--", label=f"chosen: {curve.chosen}")
-    axis.set(
-        xlabel="n_clusters", ylabel="score", title=f"Confidence {curve.confidence:.0%}"
-    )
+    axis.set(xlabel="n_clusters", ylabel="score")
+    axis.set_title(f"Confidence {curve.confidence:.0%}")
     axis.legend()
