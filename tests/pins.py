@@ -172,7 +172,7 @@ CASES: dict[str, Callable[[], Results]] = {
     "sweep": lambda: sweep(digits(80)),
     "sweep, missing": lambda: sweep(pierced_digits(), missing_values=np.nan),
     "auto": lambda: auto(digits(80), 5),
-    "auto, number": lambda: auto(digits(60)),
+    "auto, number": lambda: auto(digits(60), max_fits=2),
     "auto, range": lambda: auto(faces(), range(3, 8), max_fits=4),
     "auto, vectors": lambda: auto(load_iris().data[::2], 3),
     "auto, starts": lambda: auto(

@@ -71,9 +71,10 @@ def test_the_grids_are_the_papers():
 def test_every_method_clusters_by_name(name, data):
     if data == "digits":
         images, target = load_digits(return_X_y=True)
-        images = images.reshape(-1, 8, 8)
+        images, target = images.reshape(-1, 8, 8)[:900], target[:900]
     else:
         images, target = load_or_skip(data)
+        images, target = images[target < 20], target[target < 20]
     k = len(set(target))
     model = methods.build(name, k, random_state=0)
     labels = model.fit_predict(images)
