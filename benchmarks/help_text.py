@@ -1,4 +1,4 @@
-"""The help of every command, for docs/command-line.md."""
+"""The help of every command and the kinds of graphs, for docs/command-line.md."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ import pages
 import typer
 
 from twofold.app.cli.app import app
+from twofold.core.graphs import KINDS
 
 MARKER = "<!-- measured by benchmarks/help_text.py -->"
 
@@ -39,7 +40,9 @@ def report() -> str:
         name = " ".join(("twofold", *command))
         call = f"$ {name} --help"
         sections.append(f"### {name}\n\n```console\n{call}\n{help_of(command)}\n```")
-    return "\n\n".join(sections)
+    kinds = [f"| `{kind.name}` | {kind.description} |" for kind in KINDS.values()]
+    head = ["### Kinds of graphs", "", "| `--graph` | edges |", "| --- | --- |"]
+    return "\n\n".join([*sections, "\n".join([*head, *kinds])])
 
 
 if __name__ == "__main__":

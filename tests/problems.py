@@ -6,6 +6,7 @@ import numpy as np
 
 from twofold.core.graphs.construction import build_graph
 from twofold.core.graphs.graph import Graph
+from twofold.core.terms import TERMS
 
 SUBSPACE = ("subspace_knn", "subspace")
 
@@ -55,9 +56,15 @@ def relative(found: np.ndarray, known: np.ndarray) -> float:
 
 
 def weights(energy: object = 1.0, graph: object = 1.0) -> dict[str, np.ndarray]:
-    """Weights of the terms for a batch, each of shape (batch,)."""
-    pair = {"energy_weight": energy, "graph_weight": graph}
-    return {name: np.atleast_1d(np.asarray(w, float)) for name, w in pair.items()}
+    """Weights of the terms for a batch, each of shape (batch,); 0 for other terms."""
+    given = {"energy_weight": energy, "graph_weight": graph}
+    batch = max(np.size(energy), np.size(graph))
+    return {
+        term.parameter: np.broadcast_to(
+            np.asarray(given.get(term.parameter, 0.0), dtype=float), batch
+        )
+        for term in TERMS
+    }
 
 
 def batched(energy: object = 1.0, graph: object = 1.0, dtype: type = float) -> dict:

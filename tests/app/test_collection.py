@@ -17,6 +17,7 @@ from twofold.app.collection import (
     read_collection,
 )
 from twofold.paper import datasets
+from twofold.progress import listening
 
 STACK = np.arange(120, dtype=np.float64).reshape(5, 24)
 CLASSES = np.array([7, 3, 3, 7, 9])
@@ -46,8 +47,9 @@ def photos(tmp_path):
 
 
 def test_a_folder(photos):
-    told = []
-    found = read_collection(photos, progress=lambda *step: told.append(step))
+    events = []
+    with listening(events.append):
+        found = read_collection(photos)
     expected = [photos / name for name in ("a/1.png", "a/2.png", "b/3.png")]
     assert found.paths == expected
     assert found.names == [str(path) for path in expected]
@@ -60,7 +62,7 @@ def test_a_folder(photos):
     assert found.reading == Reading(size=(8, 6), color=False)
     assert found.target is None
     assert found.thumbnails is None
-    assert told == [(i, 4) for i in range(5)]
+    assert [(e.done, e.total) for e in events] == [(i, 4) for i in range(5)]
 
 
 def test_a_folder_that_is_named_in_roundabout_ways(photos, monkeypatch):

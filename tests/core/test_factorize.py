@@ -186,7 +186,7 @@ def test_it_stops_where_the_tolerance_or_the_caller_says():
     assert not found.converged
     assert len(found.history) == 4
     halted = factorize(
-        X, (V, U), SEMI_NMF, tol=0, max_iter=9, progress=lambda i, _: i == 3
+        X, (V, U), SEMI_NMF, tol=0, max_iter=9, callback=lambda i, _: i == 3
     )
     assert len(halted.history) == 3
 

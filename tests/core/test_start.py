@@ -17,7 +17,7 @@ from twofold.core.state import SolverOptions
 from twofold.metrics import clustering_accuracy
 
 SETTINGS = SolverOptions((3, 3))
-WEIGHTS = {"energy_weight": 1.0, "graph_weight": 1.0}
+WEIGHTS = {name: float(w[0]) for name, w in problems.weights().items()}
 
 
 def start(kind, seeds, samples=None, k=3):

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from twofold.io import read_images
+from twofold.progress import listening
 
 RAMP = np.linspace(0, 255, 48).round().astype(np.uint8).reshape(6, 8)
 
@@ -356,28 +357,30 @@ def test_a_bar_is_shown_if_asked_for(folder, capsys):
     assert "3/3" in capsys.readouterr().err
 
 
-def test_a_function_is_told_of_every_file(damaged, capfd):
-    """From the thread of the caller, and of the files that are left out too."""
-    told = []
+def test_every_file_is_reported(damaged, capfd):
+    """In the thread of the caller, and the files that are left out too."""
+    events = []
 
-    def tell(done, total):
-        told.append((done, total, threading.get_ident()))
+    def listener(event):
+        events.append((event.stage, event.done, event.total, threading.get_ident()))
 
-    found = read_images(damaged, 4, progress=tell, max_pixels=1_000_000, n_jobs=2)
+    with listening(listener):
+        found = read_images(damaged, 4, max_pixels=1_000_000, n_jobs=2)
     total = len(found.paths) + len(found.skipped)
     assert total == 8
-    assert told == [(i, total, threading.get_ident()) for i in range(total + 1)]
+    own = threading.get_ident()
+    assert events == [("reading", i, total, own) for i in range(total + 1)]
     assert capfd.readouterr().err == ""
 
 
-def test_a_function_may_stop_it(folder):
-    told = []
+def test_a_listener_may_stop_it(folder):
+    done = []
 
-    def tell(done, total):
-        told.append(done)
-        if done == 5:
+    def listener(event):
+        done.append(event.done)
+        if event.done == 5:
             raise RuntimeError("enough")
 
-    with pytest.raises(RuntimeError, match="enough"):
-        read_images([folder / "a/1.png"] * 1000, 4, progress=tell, n_jobs=2)
-    assert told == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(RuntimeError, match="enough"), listening(listener):
+        read_images([folder / "a/1.png"] * 1000, 4, n_jobs=2)
+    assert done == [0, 1, 2, 3, 4, 5]

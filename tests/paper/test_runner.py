@@ -18,6 +18,7 @@ from twofold.paper.claims import Claims
 from twofold.paper.estimate import rough_seconds
 from twofold.paper.protocol import all_jobs
 from twofold.paper.runner import part_of
+from twofold.progress import listening
 
 SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
 FITS = 3 * (4 + 4 + 1)
@@ -298,11 +299,12 @@ def test_time_left_comes_down_to_nothing(tmp_path):
     states = []
     protocol = replace(SLOW, subsets=2)
 
-    def callback(status):
-        states.append((status.jobs_done, status.remaining))
+    def listener(event):
+        if event.stage == "running":
+            states.append((event.done, event.facts["status"].remaining))
 
-    with Store(tmp_path / "s.sqlite") as store:
-        run(protocol, store, n_jobs=1, callback=callback)
+    with Store(tmp_path / "s.sqlite") as store, listening(listener):
+        run(protocol, store, n_jobs=1)
     jobs = len(all_jobs(protocol))
     assert [done for done, _ in states] == list(range(jobs + 1))
     assert states[0][1] > 0

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,9 +15,6 @@ from twofold.paper import datasets
 
 Source = str | Path | Sequence[str | Path]
 """A folder, a pattern, an array file, a data set, or one or several image files."""
-
-Count = Callable[[int, int], None]
-"""Function of the number of files that have been read, and of all files."""
 
 FOLDERS = "folders"
 """Value of ``labels`` for classes that are the folders of the images."""
@@ -65,7 +62,6 @@ def read_collection(
     *,
     labels: str | None = None,
     thumbnails: bool = False,
-    progress: Count | None = None,
 ) -> Collection:
     """Read a collection of samples.
 
@@ -83,13 +79,11 @@ def read_collection(
         of an array in an array file. Data sets always include their classes.
     thumbnails : bool, default=False
         Whether to make thumbnails of image files.
-    progress : callable or None
-        Function of the number of files that have been read, and of all files.
     """
     reading = reading or Reading()
     kind = kind_of(source)
     if kind == "images":
-        return _from_images(source, reading, labels, thumbnails, progress)
+        return _from_images(source, reading, labels, thumbnails)
     assert isinstance(source, str | Path)
     if kind == "array":
         return _from_array_file(Path(source), reading, labels)
@@ -174,7 +168,6 @@ def _from_images(
     reading: Reading,
     labels: str | None,
     thumbnails: bool,
-    progress: Count | None,
 ) -> Collection:
     """Read image files."""
     if labels not in (None, FOLDERS):
@@ -187,7 +180,7 @@ def _from_images(
         missing=reading.missing,
         labels=labels is not None,
         thumbnails=THUMBNAIL if thumbnails else None,
-        progress=progress or False,
+        progress=False,  # whoever listens shows it
     )
     if labels and len(data.target_names) == 1:
         raise ValueError(

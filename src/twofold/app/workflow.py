@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -56,13 +55,7 @@ def read(
     source: Source, reading: Reading | None = None, *, labels: str | None = None
 ) -> Collection:
     """Read a collection with thumbnails, and report each file that is read."""
-    return read_collection(
-        source,
-        reading,
-        labels=labels,
-        thumbnails=True,
-        progress=partial(report, "reading"),
-    )
+    return read_collection(source, reading, labels=labels, thumbnails=True)
 
 
 def cluster(
@@ -193,8 +186,8 @@ def _write_files(
         save_csv(new / "sorted.csv", ("path", "file"), paths)
     yield "report.json"
     parts = collection, model, assignments, typical, groups
-    report = summarize(*parts, folder, search)
-    text = msgspec.json.encode(report)
+    summary = summarize(*parts, folder, search)
+    text = msgspec.json.encode(summary)
     (new / "report.json").write_bytes(text)
     yield "report.html"
     # Made from the file's text, so that ``rewrite_report`` gives the same page.

@@ -114,7 +114,7 @@ def factorize(
     graph_weight: float = 0.0,
     tol: float,
     max_iter: int,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
 ) -> FactorizationResult:
     """Minimise Eq. (obj_seminmf), or Eq. (gnmf) with a graph, from given factors.
 
@@ -142,7 +142,7 @@ def factorize(
         Tolerance: the iteration stops when it lowers the objective by at most ``tol``
         times ||X||^2, for X as it was given.
     max_iter : int
-    progress : callable or None
+    callback : callable or None
         As for ``ConvergenceMonitor``.
     """
     coefficients, centroids = (factor[None, ...] for factor in factors)
@@ -151,7 +151,7 @@ def factorize(
     missing_entries = None if missing is None else MissingEntries(samples, missing)
     products = side_products(samples, centroids, graph)
     weights: Weights = {"graph_weight": graph_weight}
-    monitor, objective = ConvergenceMonitor(max_iter, progress), np.inf
+    monitor, objective = ConvergenceMonitor(max_iter, callback), np.inf
     while monitor.is_running:
         before = objective
         coefficients = steps.coefficients(coefficients, (products,), weights)

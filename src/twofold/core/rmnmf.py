@@ -68,7 +68,7 @@ def robust_factors(
     *,
     tol: float,
     max_iter: int,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
     penalty: float = FIRST_PENALTY,
     growth: float = GROWTH,
 ) -> RobustFactors:
@@ -88,7 +88,7 @@ def robust_factors(
         Tolerance: the iteration stops when the entries of |V - H| are at most
         ``tol`` sqrt(k / n), and ||X - V U - E||_{2,1} at most ``tol`` ||X||_{2,1}.
     max_iter : int
-    progress : callable or None
+    callback : callable or None
         As for ``ConvergenceMonitor``.
     penalty, growth : float
         Initial rho and its growth factor.
@@ -98,7 +98,7 @@ def robust_factors(
         # Coordinates in an orthonormal basis of the row space: same norms, n columns.
         basis, rotated = np.linalg.qr(samples.T)
         rows = rotated.T
-    monitor = ConvergenceMonitor(max_iter, progress)
+    monitor = ConvergenceMonitor(max_iter, callback)
     state, gap = _alm(rows, start, graph, graph_weight, monitor, tol, penalty, growth)
     V = nearest_feasible(state.H)
     U = robust_centroids(rows, V)

@@ -46,7 +46,7 @@ def split(
     *,
     tol: float,
     max_iter: int,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
 ) -> Split:
     """Solve Eq. (rpca).
 
@@ -59,7 +59,7 @@ def split(
     tol : float
         Tolerance: the iteration stops when ||X - A - E|| <= ``tol`` ||X||.
     max_iter : int
-    progress : callable or None
+    callback : callable or None
         As for ``ConvergenceMonitor``.
     """
     largest = largest_singular_value(samples)
@@ -70,7 +70,7 @@ def split(
     penalty = 1.25 / largest  # the first mu of Lin et al.
     max_penalty = _MAX_GROWTH * penalty
     low_rank, rank = np.zeros_like(samples), 1
-    monitor, norm = ConvergenceMonitor(max_iter, progress), np.linalg.norm(samples)
+    monitor, norm = ConvergenceMonitor(max_iter, callback), np.linalg.norm(samples)
     while monitor.is_running:
         sparse = soft_threshold(samples - low_rank + dual / penalty, weight / penalty)
         left, values, right = singular_value_threshold(

@@ -94,7 +94,7 @@ class Factorization(CallbackSupportMixin, Decomposition):
         """Run ``factorize`` from V^0 and U^0; warn if it does not converge."""
         with FitProgress(self, X) as progress:
             options |= {"tol": self.tol, "max_iter": self.max_iter}
-            result = factorize(samples, start, steps, progress=progress, **options)
+            result = factorize(samples, start, steps, callback=progress, **options)
         if not result.converged:
             reason = f"the objective fell by less than tol={self.tol} of the energy"
             warn_unfinished(self, len(result.history), reason)

@@ -149,7 +149,7 @@ class RMNMF(GraphFactorization):
                 self.graph_weight,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                progress=progress,
+                callback=progress,
             )
         if not result.converged:
             reason = f"both copies of V agreed to tol={self.tol}, at {result.gap:.1e}"

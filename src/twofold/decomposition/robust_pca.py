@@ -137,7 +137,7 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         with FitProgress(self, X) as progress:
             rows = np.asarray(flat, dtype=np.float64) / unit
             result = split(
-                rows, weight, tol=self.tol, max_iter=self.max_iter, progress=progress
+                rows, weight, tol=self.tol, max_iter=self.max_iter, callback=progress
             )
         if not result.converged:
             reason = f"the residual {result.residual:.1e} fell to tol={self.tol}"

@@ -97,7 +97,7 @@ class AutoTSNMF(
     best_estimator_ : TSNMF
         The fitted model that was chosen.
     best_score_ : float
-        Its score: 0 for chance, always below 1.
+        Its score: 0 for chance, always below 1; NaN if no graph could be compared.
     labels_ : array of shape (n,)
         Its labels.
     n_clusters_ : int

@@ -136,10 +136,12 @@ def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
     with path.open("rb") as start:
         n_header = int.from_bytes(start.read(8), "little")
     with _one_line_errors(path, _AGAIN):
+        if n_header > path.stat().st_size:
+            raise ValueError(f"must be a {FORMAT}, got a file of another kind")
         if n_header > _MAX_HEADER:
             raise ValueError(
                 f"must be a {FORMAT} with a header of at most {_MAX_HEADER:,} bytes, "
-                f"got a file of another kind, or a header of {n_header:,}"
+                f"got a header of {n_header:,}"
             )
         record, arrays = _read(path)
         return _fitted_model(record, arrays), record.about

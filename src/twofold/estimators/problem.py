@@ -53,6 +53,7 @@ class Problem:
     typical_norm: float  # of the given samples; gives centroids the unit of the pixels
     scale: str  # "sample" or "global"
     options: SolverOptions
+    weights: Weights  # of the terms of the objective, by parameter
     n_clusters: int
     init: str | np.ndarray  # kind of start, or V^0 (n, k)
     seeds: list[int]  # of the starts
@@ -139,6 +140,7 @@ class Problem:
         return replace(
             self,
             options=solver_options(estimator, self.samples),
+            weights=term_weights(estimator),
             n_clusters=estimator.n_clusters,
             seeds=seeds,
             labels_seed=last,
@@ -168,6 +170,24 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors carry information
         scale = "global" if are_vectors(stack) else "sample"
+    prepared = _prepare(stack, missing, scale)
+    *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
+    return Problem(
+        **prepared,
+        shape=shape,
+        scale=scale,
+        options=solver_options(estimator, stack),
+        weights=term_weights(estimator),
+        n_clusters=k,
+        init=init if isinstance(init, str) else init[prepared["order"]],
+        seeds=seeds,
+        labels_seed=last,
+        device=estimator.device,
+    )
+
+
+def _prepare(stack: Array, missing: Array | None, scale: str) -> dict[str, Any]:
+    """Sort, complete and scale samples (n, c, h, w); return fields of ``Problem``."""
     norms, completion = sample_norms(stack), None
     order, group = sample_order(stack, norms, missing, scale)
     sorting = order
@@ -177,28 +197,19 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
         completion = learn_missing(stack, missing)
         stack = completed(stack, missing, completion)
         missing = missing if array_namespace(missing).any(missing) else None
-        norms, sorting = sample_norms(stack), np.arange(n)
+        norms, sorting = sample_norms(stack), np.arange(len(order))
     norms = take(norms, sorting)
     typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
-    *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
-    return Problem(
-        samples=ordered_and_scaled(stack, sorting, divisor),
-        shape=shape,
-        order=order,
-        group=group,
-        divisor=divisor,
-        typical_norm=typical,
-        scale=scale,
-        options=solver_options(estimator, stack),
-        n_clusters=k,
-        init=init if isinstance(init, str) else init[order],
-        seeds=seeds,
-        labels_seed=last,
-        missing=missing,
-        completion=completion,
-        device=estimator.device,
-    )
+    return {
+        "samples": ordered_and_scaled(stack, sorting, divisor),
+        "order": order,
+        "group": group,
+        "divisor": divisor,
+        "typical_norm": typical,
+        "missing": missing,
+        "completion": completion,
+    }
 
 
 def lowest(solutions: list[Solution]) -> Solution:

@@ -19,11 +19,11 @@ from tqdm import tqdm
 
 from twofold.io.pixels import read_image
 from twofold.io.survey import Plan, planned
+from twofold.progress import report
 
 Source = str | Path | Iterable[str | Path]
 Skipped = list[tuple[Path, str]]
 Stacks = dict[str, np.ndarray]
-Progress = bool | Callable[[int, int], object] | None
 """Whether to show a bar (None: on a terminal), or a function of (done, total)."""
 
 _THUMBNAIL_BYTES = 512 * 2**20
@@ -45,7 +45,7 @@ def read_images(
     on_error: str = "skip",
     max_pixels: int = 89_478_485,
     n_jobs: int | None = None,
-    progress: Progress = None,
+    progress: bool | None = None,
 ) -> Bunch:
     """Read image files into a stack of one size.
 
@@ -91,10 +91,9 @@ def read_images(
         twice that size in any case. Each thread holds one image at a time.
     n_jobs : int or None, default=None
         Number of decoding threads. None and -1 take one per core.
-    progress : bool, callable or None, default=None
-        Whether to show a bar on stderr. None shows it on a terminal. A callable
-        receives the number of finished files, from 0 on, and of all files. It runs in
-        the thread of the caller, and its exceptions stop the reading.
+    progress : bool or None, default=None
+        Whether to show a bar on stderr. None shows it on a terminal. Each file is also
+        reported as an event of the stage "reading", see ``twofold.progress``.
 
     Returns
     -------
@@ -117,7 +116,7 @@ def read_images(
         raise ValueError(f"{skipped[0][0]}: {skipped[0][1]}")
     classes = _folder_names(paths, folder) if labels else []
     Image.init()  # loads the plugins, which is not thread-safe
-    with _reporter(progress, len(paths)) as report:
+    with _reporter(progress, len(paths)) as advance:
         limit = math.isqrt(_THUMBNAIL_BYTES // (3 * len(paths)))  # 3 bytes a pixel
         longest = thumbnails and max(1, min(thumbnails, limit))
         plan = planned(paths, shape, color, longest, max_pixels, workers)
@@ -125,7 +124,7 @@ def read_images(
         options = fit, max_pixels, plan.longest, missing  # of ``read_image``
         decode = partial(_decode, paths, plan, options, stacks)
         # Closed at once after an error, so that the threads end.
-        with closing(_map_ordered(decode, len(paths), workers, report)) as reasons:
+        with closing(_map_ordered(decode, len(paths), workers, advance)) as reasons:
             kept = _collect_readable(reasons, paths, skipped, on_error)
     result = Bunch(
         **{name: _compact(stack, kept) for name, stack in stacks.items()},
@@ -189,15 +188,17 @@ def _collect_readable(
 
 
 @contextmanager
-def _reporter(progress: Progress, total: int) -> Iterator[Callable[[int], object]]:
+def _reporter(progress: bool | None, total: int) -> Iterator[Callable[[int], object]]:
     """Yield a function that is called with the number of files done."""
-    if callable(progress):
-        progress(0, total)
-        yield lambda done: progress(done, total)
-        return
     hide = None if progress is None else not progress
+    report("reading", 0, total)
     with tqdm(total=total, unit="image", disable=hide) as bar:
-        yield lambda done: bar.update()
+
+        def advance(done: int) -> None:
+            bar.update()
+            report("reading", done, total)
+
+        yield advance
 
 
 def _map_ordered(

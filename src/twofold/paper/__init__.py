@@ -8,7 +8,7 @@ from twofold.paper.objects import find_method
 from twofold.paper.output import write_all
 from twofold.paper.protocol import Protocol, data_at_hand
 from twofold.paper.published import METRICS, Cell, paper_rows, paper_tables
-from twofold.paper.runner import RunStatus, StatusCallback, run
+from twofold.paper.runner import RunStatus, run
 from twofold.paper.store import Store, StoreError
 from twofold.paper.summary import Reproduction, summarize
 from twofold.paper.workers import ClusterError
@@ -25,7 +25,6 @@ __all__ = [
     "Reproduction",
     "Result",
     "RunStatus",
-    "StatusCallback",
     "Store",
     "StoreError",
     "Table",

@@ -242,17 +242,16 @@ PAPER_METHODS: dict[str, Method] = {
 }
 """The ten methods of the paper's tables, in the order of their columns."""
 
-METHODS: dict[str, Method] = {
-    **PAPER_METHODS,
-    # To add a baseline:
-    # 1. Write a file with its builder, such as paper/linkage.py with a function
-    #    ``linkage(n_clusters, *, random_state=None, sample_shape=None, **parameters)``
-    #    that returns an unfitted clusterer; ``pca`` above is an example.
-    # 2. Import the builder and add one entry here, with the values to tune over:
-    #    "linkage": Method("Linkage", linkage, {"linkage": ("ward", "average")}),
-    # The command line, the tables and figures, the benchmarks and the tests read this
-    # registry. No other file needs a change.
-}
+# To add a baseline:
+# 1. Write a file with its builder, such as paper/linkage.py with a function
+#    ``linkage(n_clusters, *, random_state=None, sample_shape=None, **parameters)``
+#    that returns an unfitted clusterer; ``pca`` above is an example. It must accept
+#    ``random_state`` and ``sample_shape`` even if it ignores one of them.
+# 2. Import the builder and add one entry to METHODS, with the values to tune over:
+#    "linkage": Method("Linkage", linkage, {"linkage": ("ward", "average")}),
+# The command line, the tables and figures, the benchmarks and the tests read this
+# registry. No other file needs a change.
+METHODS: dict[str, Method] = {**PAPER_METHODS}
 """All methods by name: the ten of the paper and the baselines added to them."""
 
 

@@ -1,7 +1,7 @@
 """Run a protocol and write its results to a store."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from twofold.paper.jobs import Result
 from twofold.paper.protocol import Job, Protocol, all_jobs
 from twofold.paper.store import Store
 from twofold.paper.workers import ClusterError, run_here, run_on_cluster
+from twofold.progress import report
 
 _POLL_INTERVAL = 0.5
 """Seconds between two checks of the jobs that another process runs."""
@@ -43,10 +44,6 @@ class RunStatus:
         self.remaining = estimate.seconds_left_after(self.elapsed)
 
 
-StatusCallback = Callable[[RunStatus], None]
-"""Function that is called with the status of a run."""
-
-
 def run(
     protocol: Protocol,
     store: Store,
@@ -56,7 +53,6 @@ def run(
     shard: tuple[int, int] = (1, 1),
     device: str | None = None,
     retry: bool = False,
-    callback: StatusCallback = lambda status: None,
 ) -> RunStatus:
     """Run every job of a protocol that a store does not have yet.
 
@@ -78,8 +74,6 @@ def run(
         Device of the methods that accept tensors, such as "cuda".
     retry : bool, default=False
         Whether failed fits are run again.
-    callback : callable
-        Function that is called with the status before the run and after each job.
 
     Returns
     -------
@@ -98,7 +92,7 @@ def run(
         found=sum(len(done.intersection(job.keys)) for job in jobs),
         remaining=estimate.seconds_left(1 if scheduler else effective_n_jobs(n_jobs)),
     )
-    callback(status)
+    _report(status)
     with closing(Claims(store.path)) as claims:
         while waiting:
             queue = Queue(waiting, store, claims, retry)
@@ -112,15 +106,20 @@ def run(
                 store.add(results)
                 claims.give_back(job)
                 status.advance(estimate, job, results)
-                callback(status)
+                _report(status)
             for job in queue.done_elsewhere:
                 status.advance(estimate, job, [])
             # Jobs claimed elsewhere are tried again: their process may be killed.
             waiting = queue.claimed_elsewhere
             if waiting:
-                callback(status)
+                _report(status)
                 time.sleep(_POLL_INTERVAL)
     return status
+
+
+def _report(status: RunStatus) -> None:
+    """Report the status before the run and after each job, see ``twofold.progress``."""
+    report("running", status.jobs_done, status.jobs, status=status)
 
 
 def part_of(jobs: list[Job], part: int, parts: int) -> list[Job]:

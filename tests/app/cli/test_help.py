@@ -11,6 +11,7 @@ from runner import environment, twofold
 
 from twofold import TSNMF
 from twofold.app.cli.app import app
+from twofold.core.graphs import KINDS
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
 
@@ -37,6 +38,13 @@ def test_the_help_of_every_command_is_in_the_docs(here, command):
     assert page.count(call) == 1, "make help-text writes it"
     documented = page.split(call)[1].split("```")[0]
     assert words(here(*command, "--help").stdout) == words(documented)
+
+
+def test_every_kind_of_graph_is_in_the_docs():
+    page = PAGE.read_text(encoding="utf-8")
+    for kind in KINDS.values():
+        row = f"| `{kind.name}` | {kind.description} |"
+        assert row in page, "make help-text writes it"
 
 
 def test_there_are_the_promised_commands():

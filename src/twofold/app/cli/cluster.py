@@ -137,8 +137,8 @@ def _run(
 
     begin = time.time()
     try:
-        _check_output(source, out, force)
         model = make_model(request)
+        _check_output(source, out, force)
         with listening(shown):
             collection = workflow.read(source, reading, labels=labels)
             check_count(request, len(collection.images))

@@ -54,14 +54,14 @@ def _print_choice(facts: dict[str, Any]) -> None:
     chosen = facts["chosen"]
     if chosen["score"] is None:
         tell("chosen: the defaults; the graphs are in more pieces than clusters")
-        return
-    directions = _counted(chosen["n_directions"], "direction")
-    tell(
-        f"chosen: graph {chosen['graph']}, {directions}, energy weight "
-        f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
-    )
-    if chosen["score"] <= 0 and facts["clusters"] > 1:
-        say("Warning", "these clusters stand out no more than chance would show")
+    else:
+        directions = _counted(chosen["n_directions"], "direction")
+        tell(
+            f"chosen: graph {chosen['graph']}, {directions}, energy weight "
+            f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
+        )
+        if chosen["score"] <= 0 and facts["clusters"] > 1:
+            say("Warning", "these clusters stand out no more than chance would show")
     if facts["out_of_time"]:
         tell("--max-time was up before all settings were tried")
 

@@ -33,7 +33,7 @@ class ModelRequest:
 
     clusters: str  # text of the option for the number of clusters
     numbers: int | range | None  # the same as ``n_clusters`` of AutoTSNMF
-    settings: dict[str, Any]  # parameters of TSNMF that were given
+    parameters: dict[str, Any]  # parameters of TSNMF that were given
     max_time: float | None  # time limit of a search in seconds
     cache: Path | None  # folder in which a search stores its previews
     missing: float | None  # value of missing entries
@@ -69,8 +69,8 @@ def read_request(
                     f"is for the search, which {option} leaves out; give one of them",
                     param_hint=search_option,
                 )
-    settings = {PARAMETERS[option]: value for option, value in given.items()}
-    return ModelRequest(clusters, numbers, settings, max_time, cache, missing, seed)
+    parameters = {PARAMETERS[option]: value for option, value in given.items()}
+    return ModelRequest(clusters, numbers, parameters, max_time, cache, missing, seed)
 
 
 def _read_numbers(text: str) -> int | range | None:
@@ -105,9 +105,9 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     from twofold import TSNMF, AutoTSNMF
 
     base = TSNMF(missing_values=request.missing)
-    if request.settings:
+    if request.parameters:
         base.set_params(n_clusters=request.numbers, random_state=request.seed)
-        base.set_params(**request.settings)
+        base.set_params(**request.parameters)
         _check_parameters(base)
         return base
     return AutoTSNMF(
@@ -125,6 +125,14 @@ def _check_parameters(model: "TSNMF") -> None:
     The parser leaves the kinds of graphs to the estimator: importing it to list them
     would make every command slow.
     """
+    from twofold.core.graphs import KINDS
+
+    kinds = ("auto", *KINDS)
+    if model.graph not in kinds:
+        raise typer.BadParameter(
+            f"expected one of {', '.join(kinds)}, got {model.graph}",
+            param_hint="--graph",
+        )
     try:
         model._validate_params()
     except ValueError as error:

@@ -31,7 +31,7 @@ def predict(
     ] = False,
     key: options.Key = None,
 ) -> None:
-    """Place new images among the clusters of a model.
+    """Assign new images to the clusters of a model.
 
     The columns are those of assignments.csv. Images are read as those of the model
     were; files that cannot be read are named on stderr.

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from twofold.app.cli.console import one_line_errors, output, say, tell
+from twofold.progress import Event, listening
 
 if TYPE_CHECKING:
     from twofold import paper
@@ -194,7 +195,7 @@ def run(
         raise ValueError(f"there is no store {path}; name it with --store")
     with paper.Store(path) as results:
         if not tables_only:
-            with _progress_shown(path) as report:
+            with _progress_shown(path):
                 paper.run(
                     protocol,
                     results,
@@ -203,7 +204,6 @@ def run(
                     shard=part,
                     device=device,
                     retry=retry_failed,
-                    callback=report,
                 )
         if part[1] > 1:  # a table needs the results of all parts
             text = f"Part {shard} is done; bring the parts together with merge into one"
@@ -254,7 +254,7 @@ def _data_at_hand(quick: bool) -> tuple[str, ...]:
 
 
 @contextmanager
-def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
+def _progress_shown(store: Path) -> Iterator[None]:
     """Show a run as a bar on a terminal, else as a line from time to time."""
     text = TextColumn("{task.percentage:>3.0f}%"), TextColumn("{task.description}")
     columns = (SpinnerColumn(), BarColumn(), *text)
@@ -262,8 +262,11 @@ def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
     with Progress(*columns, console=output, disable=not output.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
-        def report(progress: "paper.RunStatus") -> None:
+        def show(event: Event) -> None:
             nonlocal last, planned
+            if event.stage != "running":  # the iterations of a fit in this process
+                return
+            progress: paper.RunStatus = event.facts["status"]
             if not planned:
                 planned = True
                 tell(_plan(progress, store))
@@ -275,7 +278,8 @@ def _progress_shown(store: Path) -> "Iterator[paper.StatusCallback]":
                 tell(state)
 
         try:
-            yield report
+            with listening(show):
+                yield
         except KeyboardInterrupt:
             say("Stopped", f"the results are in {store}; run it again to go on")
             raise

@@ -55,10 +55,14 @@ class Section(NamedTuple):
 # 1. Write sections/NAME.py with a ``Part`` for the data of the section, and a function
 #    that makes the data from a ``Clustering``, or returns None. Name samples by their
 #    positions (see ``Clustering.shown_positions``).
-# 2. Write sections/NAME.html.j2: a <section> whose <h2> has the id NAME. The data are
-#    ``report.NAME``; macros.html.j2 has galleries and charts.
+# 2. Write sections/NAME.html.j2: a <section aria-labelledby="NAME"> whose <h2> has the
+#    id NAME, rendered if there are data, ``report.NAME``. macros.html.j2 has galleries
+#    and charts; a section with a gallery needs a <p class="no-match" hidden> for Find.
 # 3. Here, add a line to ``SECTIONS`` and the field NAME to ``Report``. The type of the
 #    field ends in ``| None = None``, so that older files can be read.
+# 4. If the section names samples, add their positions to ``named`` in
+#    ``Report.__post_init__``, since a file may hold anything; and to ``required`` in
+#    ``summarize`` if they must be shown however many samples there are.
 SECTIONS = {
     "clusters": Section("Clusters", build_clusters),
     "outliers": Section("Outliers", build_outliers),

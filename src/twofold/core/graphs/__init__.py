@@ -1,9 +1,10 @@
 """Graphs of the projected samples: one file for each kind, and the registry ``KINDS``.
 
 To add a kind, write a file with a subclass of ``kind.GraphKind``, or of
-``kind.NearestNeighborKind`` if it weighs nearest neighbours by their distance, and list
-an instance in ``KINDS``. The estimators, AutoTSNMF, the command line and the tests of
-all kinds take it from there.
+``kind.NearestNeighborKind`` if it joins nearest neighbours: that needs ``affinities``,
+and a ``build`` of its own if not every listed pair is joined. List an instance in
+``KINDS``. The estimators, AutoTSNMF, the command line and the tests of all kinds take
+it from there.
 """
 
 from twofold.core.graphs.binary import Binary

@@ -49,7 +49,10 @@ class GraphKind(ABC):
     def build(
         self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
     ) -> Graph:
-        """Build the graph of the samples.
+        """Build the graph of the samples, ``Graph.from_edges(neighbors, A)``.
+
+        W is A + A'. An edge that should be absent has weight 0 in A, and an edge that
+        both of its ends list half of its weight. Samples may be without any edge.
 
         Parameters
         ----------
@@ -68,6 +71,8 @@ class GraphKind(ABC):
         self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
     ) -> Edges:
         """Join new samples to the training samples.
+
+        A new sample is in no list: a rule about both ends takes its own list alone.
 
         Parameters
         ----------

@@ -14,7 +14,6 @@ class Energy(Term):
     name = "energy"
     parameter = "energy_weight"
     sign = -1
-    acts_on_projection = True
 
     def value(
         self, side: Side, learned: SideState, coefficients: Array, *, filled: bool

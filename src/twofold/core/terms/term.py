@@ -19,7 +19,11 @@ class Term(ABC):
     """A term ``sign * weight * value`` of the objective, summed over both sides.
 
     A term overrides the methods of the blocks that it acts on: P and Q, V, or the
-    coefficients of new samples. Every method takes what belongs to one side.
+    coefficients of new samples. Every method takes what belongs to one side, so that a
+    term in V alone counts once for each side. V is on the scale of the fit, before
+    Eq. (adjust): a term that depends on its scale can be lowered by shrinking V and
+    growing U. The step of the missing entries, ``missing.filling.fill``, knows the
+    residuals and the energy alone; a term must not depend on the samples otherwise.
 
     Attributes
     ----------
@@ -29,14 +33,16 @@ class Term(ABC):
         Parameter of TSNMF that is the weight of the term, nonnegative.
     sign : {1, -1}
         -1 for a term that is maximised.
-    acts_on_projection : bool
-        Whether ``projection_part`` is not None; starts then depend on the weight.
     """
 
     name: ClassVar[str]
     parameter: ClassVar[str]
     sign: ClassVar[int] = 1
-    acts_on_projection: ClassVar[bool] = False
+
+    @property
+    def acts_on_projection(self) -> bool:
+        """Whether the step of P, and so the start, depends on the weight."""
+        return type(self).projection_part is not Term.projection_part
 
     @abstractmethod
     def value(
@@ -95,6 +101,7 @@ class Term(ABC):
         Returns
         -------
         (array of shape (m, 1), array of shape (m, k)), or None
-            d and b.
+            d and b; b must not be positive where d is 0. m is the length of
+            ``edges.degree``.
         """
         return None

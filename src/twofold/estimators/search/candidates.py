@@ -20,7 +20,6 @@ from twofold.core.start import (
     joint_adjacency,
 )
 from twofold.core.state import SolverOptions
-from twofold.core.terms import TERMS
 from twofold.estimators.problem import Problem
 from twofold.estimators.search.cache import Parts, PreviewCache
 
@@ -203,8 +202,7 @@ class CandidateProber:
         if known is not None and is_well_connected(known, k):
             return known
         samples, sides = self._compact(options.n_directions)
-        weights = {term.parameter: 1.0 for term in TERMS}
-        weights["energy_weight"] = candidate.energy_weight
+        weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
         projected = first_projections(samples, sides, options, weights)
         joint = joint_adjacency(projected, candidate.n_neighbors, options)
         self._adjacency[candidate] = joint

@@ -97,6 +97,11 @@ _SEARCHED = {
 
 def check_unsearched(base: TSNMF) -> None:
     """Raise a ValueError if ``estimator`` sets a parameter that is searched."""
+    if not isinstance(base.init, str):  # its columns would be clusters
+        raise ValueError(
+            "estimator must leave init at a name, since the number of clusters is "
+            "searched, got an array; fit TSNMF with it instead"
+        )
     defaults = TSNMF().get_params()
     for name, instead in _SEARCHED.items():
         if getattr(base, name) != defaults[name]:
