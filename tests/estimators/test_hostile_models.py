@@ -69,7 +69,8 @@ def test_a_file_that_is_missing_or_no_regular_file(copy):
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x80\x04\x95", b"PK\x03\x04" * 99])
 def test_a_file_of_another_kind(tmp_path, content):
     (tmp_path / "other.json").write_bytes(content)
-    with pytest.raises(ValueError, match=r"other\.json: .*header.*; make it again"):
+    reason = r"other\.json: .*(header too small|another file); make it again"
+    with pytest.raises(ValueError, match=reason):
         load_model(tmp_path / "other.json")
 
 
@@ -81,7 +82,8 @@ def test_a_huge_header_is_not_read(copy, monkeypatch, size):
     monkeypatch.setattr(model_files, "safe_open", safe_open)
     (copy / NAME).write_bytes(container({}, length=size))
     os.truncate(copy / NAME, 2**27)  # a hole, which takes no room on the disk
-    refused(copy, f"of at most 67,174,400 bytes, got .* a header of {size:,};")
+    claim = f"of at most 67,174,400 bytes, got a header of {size:,};"
+    refused(copy, claim if size < 2**27 else "got a part or another file")
 
 
 # Damage
@@ -92,7 +94,7 @@ def test_a_huge_header_is_not_read(copy, monkeypatch, size):
 )
 def test_files_of_another_length(copy, spoil):
     (copy / NAME).write_bytes(spoil((copy / NAME).read_bytes()))
-    refused(copy, "Error while deserializing header")
+    refused(copy, "Error while deserializing header|got a part or another file")
 
 
 def test_surplus_bytes_are_not_read(copy):

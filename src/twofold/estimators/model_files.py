@@ -137,7 +137,7 @@ def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
         n_header = int.from_bytes(start.read(8), "little")
     with _one_line_errors(path, _AGAIN):
         if n_header > path.stat().st_size:
-            raise ValueError(f"must be a {FORMAT}, got a file of another kind")
+            raise ValueError(f"must be a whole {FORMAT}, got a part or another file")
         if n_header > _MAX_HEADER:
             raise ValueError(
                 f"must be a {FORMAT} with a header of at most {_MAX_HEADER:,} bytes, "
