@@ -297,7 +297,7 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
             1,
             "model.safetensors: there is no such file",
         ),
-        (["predict", "file", "photos"], 1, "file: must be a twofold model"),
+        (["predict", "file", "photos"], 1, "file: must be a whole twofold model"),
         (["report", "photos"], 1, "photos has no report.json"),
         (["nonsense"], 2, "No such command 'nonsense'; see twofold --help"),
     ],
