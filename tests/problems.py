@@ -60,9 +60,7 @@ def weights(energy: object = 1.0, graph: object = 1.0) -> dict[str, np.ndarray]:
     given = {"energy_weight": energy, "graph_weight": graph}
     batch = max(np.size(energy), np.size(graph))
     return {
-        term.parameter: np.broadcast_to(
-            np.asarray(given.get(term.parameter, 0.0), dtype=float), batch
-        )
+        term.parameter: np.zeros(batch) + given.get(term.parameter, 0.0)
         for term in TERMS
     }
 

@@ -11,7 +11,7 @@ from twofold.paper import ClusterError, Protocol, Store, run
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 
-SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=4)
+SLOW = Protocol(data=("tiny:faces",), methods=("tiny:slow",), subsets=2)
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -62,7 +62,7 @@ def test_a_worker_is_killed_and_nothing_is_missing(tmp_path, cluster, monkeypatc
         run(SLOW, store, n_jobs=1)
         expected = scores(store)
     assert killed
-    assert (done.fits_done, done.failed) == (27, 0)
+    assert (done.fits_done, done.failed) == (15, 0)
     assert found == expected
 
 
