@@ -51,7 +51,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/python examples/digits.py
 
-test: lint types check
+# The types are checked while the first tests wait for other processes.
+test: $(READY)
+	$(MAKE) --jobs 2 lint types check
 
 lint: $(READY)
 	$(BIN)/ruff check
