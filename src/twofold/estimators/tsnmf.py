@@ -299,7 +299,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         with FitProgress(self, X) as progress:
             batches = problem.solve(list(map(term_weights, models)), progress)
         for model, solutions in zip(models, batches, strict=True):
-            model.__dict__.update(read)
+            for name, value in read.items():
+                setattr(model, name, value)
             model._set_fitted(problem, lowest(solutions))
         return models
 

@@ -171,21 +171,23 @@ def _preview_row(preview: Preview, previews: list[Preview]) -> Row:
     facts = {"n_clusters": preview.k, **vars(preview.candidate)}
     facts |= {"graph_weight": None, "seed": None}  # of fits alone
     excess = excess_by_kind(preview.labels, previews)
-    return _row("preview", facts, excess, preview.seconds)
+    return _row("preview", facts, mean_excess(excess), excess, preview.seconds)
 
 
 def _fit_row(fit: Fit) -> Row:
     names = ("n_clusters", *(f.name for f in fields(Candidate)), "graph_weight")
     facts = {name: getattr(fit.model, name) for name in names}
     facts["seed"] = fit.model.random_state
-    return _row("fit", facts, fit.excess, fit.seconds) | {"score": fit.score}
+    return _row("fit", facts, fit.score, fit.excess, fit.seconds)
 
 
-def _row(stage: str, facts: Row, excess: dict[str, float], seconds: float) -> Row:
+def _row(
+    stage: str, facts: Row, score: float, excess: dict[str, float], seconds: float
+) -> Row:
     return {
         "stage": stage,
         **facts,
-        "score": mean_excess(excess) if excess else None,
+        "score": score,
         **{f"{kind}_excess": value for kind, value in excess.items()},
         "seconds": seconds,
     }
