@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check check-torch format defaults automatic data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
-  missing-protocol unmarked help-text screenshots torch clean
+  missing-protocol unmarked copies help-text screenshots torch clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -34,6 +34,7 @@ help:
 	@echo "make outliers   measure what finds outliers, likewise"
 	@echo "make imputation  measure imputed pixels into docs/missing.md"
 	@echo "make missing-cost  measure what missing pixels cost, likewise"
+	@echo "make copies     measure what copies of samples do and cost into docs/defaults.md"
 	@echo "make unmarked   measure damage that is not marked, likewise"
 	@echo "make missing-protocol STORE=FILE  write a store's results of them, likewise"
 	@echo "make help-text  write the help of every command, likewise"
@@ -121,6 +122,10 @@ missing-cost: $(READY)
 missing-protocol: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/missing_protocol.py --store $(STORE) \
 	  --into docs/missing.md
+
+copies: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/copies.py \
+	  --into docs/defaults.md
 
 unmarked: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/unmarked.py --into docs/missing.md

@@ -35,4 +35,5 @@ def test_the_samples_are_those_given_in_order_and_divided(layout, monkeypatch):
 
 def test_zeros_of_both_signs_are_the_same_number():
     X = np.array([[[0.0, 1.0]], [[-0.0, 1.0]], [[1.0, 0.0]]])
-    assert read_problem(TSNMF(2), X).group.tolist() == [0, 0, 1]
+    assert read_problem(TSNMF(2), X).copies.row.tolist() == [0, 0, 1]
+    assert read_problem(TSNMF(2, duplicates="keep"), X).group.tolist() == [0, 0, 1]

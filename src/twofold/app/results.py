@@ -20,7 +20,7 @@ _BLOCK = 1024
 class Assignments:
     """Assignments of samples to clusters."""
 
-    coefficients: np.ndarray  # (n, k); identical training samples have their mean
+    coefficients: np.ndarray  # (n, k)
     clusters: np.ndarray  # (n,), from ``predict``, or ``labels_``
     # Share (n,) of the squared coefficients on the centroid of the cluster.
     confidence: np.ndarray
@@ -55,19 +55,8 @@ def assign_trained(
     """
     if missing is None:
         X, missing = filled_in(model, X)
-    coefficients = _average_identical(to_numpy(model.coefficients_), to_numpy(X))
-    return _assignments(model, X, missing, coefficients, to_numpy(model.labels_))
-
-
-def _average_identical(rows: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Return the rows, averaged over identical samples.
-
-    Identical samples may differ in their coefficients after a finite number of
-    iterations.
-    """
-    first: dict[bytes, int] = {}
-    group = [first.setdefault(sample.tobytes(), len(first)) for sample in samples]
-    return rows if len(first) == len(rows) else mean_rows(rows, np.array(group))[group]
+    coefficients, labels = to_numpy(model.coefficients_), to_numpy(model.labels_)
+    return _assignments(model, X, missing, coefficients, labels)
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:

@@ -8,14 +8,18 @@ from twofold.core.start import spectral_labels
 
 
 def graph_clusters(
-    weights: csr_array, k: int, seed: int, n_init: int = 10
+    weights: csr_array,
+    k: int,
+    seed: int,
+    n_init: int = 10,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Cluster the samples of a graph: spectral embedding, then ``refine_labels``.
 
-    K-means in the embedding has ``n_init`` starts from the seed. Returns the labels
-    (n,): 0, 1, ..., without an empty cluster.
+    K-means in the embedding has ``n_init`` starts from the seed, and takes samples of
+    given weights (n,). Returns the labels (n,): 0, 1, ..., without an empty cluster.
     """
-    labels = spectral_labels(weights, k, seed, n_init)
+    labels = spectral_labels(weights, k, seed, n_init, sample_weight)
     # K-means may use fewer than k labels; ``refine_labels`` needs them without gaps.
     return refine_labels(weights, np.unique(labels, return_inverse=True)[1])
 

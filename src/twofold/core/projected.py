@@ -24,6 +24,7 @@ class ProjectedSide:
     features: Array  # (batch, n, m r), the projected samples, flattened
     graph: Graph
     tracked: TrackedLists | None  # neighbour lists for the next iteration
+    roots: Array | None = None  # (n, 1), see ``project_side``
 
     def with_neighbors(
         self, n_neighbors: int, options: SolverOptions
@@ -34,18 +35,23 @@ class ProjectedSide:
         lists = None if self.tracked is None else self.tracked.lists
         search = SEARCHES[options.neighbors]
         graph, _ = update_graph(
-            self.features, n_neighbors, options.graph, lists, search
+            self.features, n_neighbors, options.graph, lists, search, self.roots
         )
         return replace(self, graph=graph)
 
 
 def project_side(
-    side: Side, projection: Array, before: TrackedLists | None, options: SolverOptions
+    side: Side,
+    projection: Array,
+    before: TrackedLists | None,
+    options: SolverOptions,
+    roots: Array | None = None,
 ) -> ProjectedSide:
     """Project the samples by P (batch, d, r) and build their graph.
 
     P is written in the basis of the side. ``before`` has the neighbour lists of the
-    last iteration; it is None in the first.
+    last iteration; it is None in the first. ``roots`` (n, 1) are the square roots of
+    the weights of the samples, by which the samples are multiplied; None if all are 1.
     """
     if before is not None:
         # Rotate P towards the projection before, so that the projected samples move
@@ -59,9 +65,10 @@ def project_side(
         options.graph,
         None if before is None else before.lists,
         SEARCHES[options.neighbors],
+        roots,
     )
     tracked = None if lists is None else TrackedLists(to_numpy(outside), lists)
-    return ProjectedSide(outside, features, graph, tracked)
+    return ProjectedSide(outside, features, graph, tracked, roots)
 
 
 def rotation_towards(projection: Array, target: Array) -> Array:

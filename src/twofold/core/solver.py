@@ -38,6 +38,7 @@ def solve(
     options: SolverOptions,
     callback: Callback | None = None,
     missing: Array | None = None,
+    roots: Array | None = None,
 ) -> list[Solution]:
     """Run Algorithm 1 up to line 8, for a batch of starts and weights.
 
@@ -58,6 +59,10 @@ def solve(
         are still running; all of them stop if it returns True.
     missing : boolean array of shape (n, c, h, w) or None
         True for missing entries, which hold first guesses; None if there are none.
+    roots : array of shape (n, 1) or None
+        Square roots of the weights of the samples; None if all weights are 1. Samples
+        X_i and rows v_i of weight m_i are given, and returned, as sqrt(m_i) X_i and
+        sqrt(m_i) v_i: every sum over the samples is then the weighted one.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def solve(
     batch: Weights = {
         name: like(weight, start).reshape(-1, 1, 1) for name, weight in weights.items()
     }
-    data = Data(samples, sides, missing)
+    data = Data(samples, sides, missing, roots)
     factors: Factors = optimal_factors(data, start)  # line 2
     monitor = BatchMonitor(start.shape[0], options.max_iter, callback)
     solutions: dict[int, Solution] = {}
@@ -119,7 +124,7 @@ def iterate(
         # Line 4
         projection = update_projection(side, residual, weights, r)
         # Line 5
-        projected = project_side(side, projection, before, options)
+        projected = project_side(side, projection, before, options, data.roots)
         learned.append(SideState(side.outside(projection), projected.graph))
         tracked.append(projected.tracked)
         centroid_features = project(centroids, projected.projection)

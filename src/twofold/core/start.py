@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import Array, like, positive_or_one, to_numpy
 from twofold.core.grams import Side, both_residuals
+from twofold.core.graphs.construction import unweighted
 from twofold.core.projected import ProjectedSide, project_side
 from twofold.core.state import SolverOptions
 from twofold.core.terms import Weights
@@ -36,6 +37,7 @@ def starts(
     options: SolverOptions,
     weights: dict[str, float],
     seeds: list[int],
+    roots: Array | None = None,
 ) -> np.ndarray:
     """Return one start V^0 for each seed: an array of shape (batch, n, k).
 
@@ -52,26 +54,37 @@ def starts(
     weights : dict of str to float
         Weights of the terms, on which the first directions depend.
     seeds : list of int
+    roots : array of shape (n, 1) or None
+        As for ``solve``.
     """
     adjacency = None
     if kind == "spectral":
         kind = "k-means"
-        projected = first_projections(samples, sides, options, weights)
+        projected = first_projections(samples, sides, options, weights, roots)
         adjacency = first_adjacency(projected, k, options)
+    root = None if roots is None else to_numpy(roots)
     if adjacency is None:  # another kind, or a graph too loose to embed
-        points = to_numpy(samples).reshape(samples.shape[0], -1)
+        points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
     else:
         # The seed only starts the eigensolver: one embedding serves all seeds.
         points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
-    return np.stack([simple_start(points, k, kind, seed) for seed in seeds])
+    m = None if root is None else root[:, 0] ** 2
+    start = np.stack([simple_start(points, k, kind, seed, m) for seed in seeds])
+    return start if root is None else start * root
 
 
-def simple_start(points: np.ndarray, k: int, kind: str, seed: int) -> np.ndarray:
+def simple_start(
+    points: np.ndarray,
+    k: int,
+    kind: str,
+    seed: int,
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
     """Return V^0 (n, k): K-means indicators of ``points`` (n, d), or random numbers."""
     if kind == "random":
         draws = np.random.RandomState(seed).uniform(size=(len(points), k))
         return draws + FLOOR
-    return indicators(kmeans_labels(points, k, seed), k)
+    return indicators(kmeans_labels(points, k, seed, sample_weight=sample_weight), k)
 
 
 def indicators(labels: np.ndarray, k: int) -> np.ndarray:
@@ -123,19 +136,24 @@ def first_projections(
     sides: tuple[Side, ...],
     options: SolverOptions,
     weights: dict[str, float],
+    roots: Array | None = None,
 ) -> Pair:
     """Run lines 4 and 5 of Algorithm 1 on a single cluster, in a batch of one.
 
     With V a column of ones, U is the mean sample. The first P therefore minimises the
-    scatter about the mean less lambda_1 times the energy that it keeps.
+    scatter about the mean less lambda_1 times the energy that it keeps. ``roots`` are
+    as for ``solve``.
     """
-    ones = like(np.ones((1, samples.shape[0], 1)), samples)
+    column = np.ones((samples.shape[0], 1)) if roots is None else roots
+    ones = like(column, samples)[None, ...]
     residuals = both_residuals(sides, ones, update_centroids(samples, ones))
     batch: Weights = {
         name: like([[[weight]]], samples) for name, weight in weights.items()
     }
     left, right = (
-        project_side(side, update_projection(side, residual, batch, r), None, options)
+        project_side(
+            side, update_projection(side, residual, batch, r), None, options, roots
+        )
         for side, residual, r in zip(
             sides, residuals, options.n_directions, strict=True
         )
@@ -176,10 +194,15 @@ def spectral_embedding(
 
 
 def spectral_labels(
-    weights: csr_array, k: int, seed: int, n_init: int = 10
+    weights: csr_array,
+    k: int,
+    seed: int,
+    n_init: int = 10,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run K-means in the spectral embedding of a graph; return the labels (n,)."""
-    return kmeans_labels(spectral_embedding(weights, k, seed), k, seed, n_init)
+    points = spectral_embedding(weights, k, seed)
+    return kmeans_labels(points, k, seed, n_init, sample_weight)
 
 
 def _leading(
@@ -192,10 +215,21 @@ def _leading(
 
 
 def kmeans_labels(
-    points: np.ndarray, k: int, seed: int, n_init: int = 10
+    points: np.ndarray,
+    k: int,
+    seed: int,
+    n_init: int = 10,
+    sample_weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Run K-means on points (n, d); fewer than k labels are used if points repeat."""
+    """Run K-means on points (n, d) of given weights (n,); None if all are 1.
+
+    Fewer than k labels are used if there are fewer points, or points repeat.
+    """
+    if len(points) < k:
+        return np.arange(len(points))
     with warnings.catch_warnings():
         # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return k_means(points, k, n_init=n_init, random_state=seed)[1]
+        return k_means(
+            points, k, n_init=n_init, random_state=seed, sample_weight=sample_weight
+        )[1]

@@ -78,6 +78,19 @@ class Solution:
     converged: bool
     samples: Array | None = None  # (n, c, h, w), filled; None if no entry is missing
 
+    def unweighted(self, roots: Array | None) -> "Solution":
+        """Divide the samples and the rows of V by the roots of their weights, if any.
+
+        The graphs stay those of weighted samples.
+        """
+        if roots is None:
+            return self
+        state = replace(self.state, coefficients=self.state.coefficients / roots)
+        samples = self.samples
+        if samples is not None:
+            samples = samples / roots[..., None, None]
+        return replace(self, state=state, samples=samples)
+
     def moved(self, template: Array) -> "Solution":
         """Move the arrays to the namespace and device of ``template``."""
         state, samples = map_arrays(

@@ -233,11 +233,11 @@ class AutoTSNMF(
         self, prober: CandidateProber, candidates: list[Candidate]
     ) -> list[Preview]:
         """Choose the number of clusters, and preview all candidates with it."""
-        group = prober.problem.group
-        numbers = read_cluster_numbers(self.n_clusters, len(group))
+        problem = prober.problem
+        distinct = int(problem.group[-1]) + 1
+        numbers = read_cluster_numbers(self.n_clusters, len(problem.order), distinct)
         if len(numbers) > 1:
             # Identical samples share a cluster, so that more clusters would be empty.
-            distinct = int(group[-1]) + 1
             numbers = [k for k in numbers if k <= distinct] or [distinct]
         self.cluster_numbers_, self.n_clusters_ = None, numbers[0]
         if len(numbers) > 1:

@@ -39,6 +39,8 @@ class FittedState:
     typical_norm: float  # root mean square norm of the training samples
     sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
     completion: Completion | None  # None if the fit allowed no missing entries
+    # (n,), weights of the training samples in ``centers``; None if all are 1
+    sample_weight: np.ndarray | None = None
     # (n_found, k), centers as read from a model file; None to compute them when needed
     known_centers: Array | None = None
 
@@ -100,7 +102,8 @@ class FittedState:
             return self.known_centers
         projected = tuple(side.features for side in self.predictor.sides)
         coefficients = self._predict_projected(projected).coefficients
-        return like(mean_rows(to_numpy(coefficients), self.labels), coefficients)
+        means = mean_rows(to_numpy(coefficients), self.labels, self.sample_weight)
+        return like(means, coefficients)
 
     def _nearest_center(self, coefficients: Array) -> Array:
         """Return the cluster whose center is nearest to each row (m, k)."""

@@ -16,6 +16,7 @@ def assign_labels(
     group: np.ndarray,
     k: int,
     seed: int,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Assign samples to clusters by their coefficients V (n, k), with unit columns.
 
@@ -24,14 +25,15 @@ def assign_labels(
     long as a move raises the modularity of the labels in the graph.
 
     ``group`` (n,) numbers the distinct samples: 0, 1, ..., ascending. Identical samples
-    get the same label. The labels (n,) are 0, 1, ..., of at most k clusters.
+    get the same label. ``weights`` (n,) are those of the samples in K-means; None if
+    all are 1. The labels (n,) are 0, 1, ..., of at most k clusters.
     """
     rows = mean_rows(coefficients, group)
     labels = None if adjacency is None else rows.argmax(axis=1)
     if labels is None or len(np.unique(labels)) < k:
         # K-means on all samples: a group weighs as much as it has samples.
         first = np.flatnonzero(np.diff(group, prepend=-1))
-        labels = kmeans_labels(rows[group], k, seed)[first]
+        labels = kmeans_labels(rows[group], k, seed, sample_weight=weights)[first]
         labels = np.unique(labels, return_inverse=True)[1]
     if adjacency is not None:
         # Each group is one node of the graph, so that its samples move together.
@@ -40,9 +42,14 @@ def assign_labels(
     return np.unique(labels, return_inverse=True)[1][group]
 
 
-def mean_rows(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Compute the mean row of every label 0, 1, ..., all of which occur."""
-    counts = np.bincount(labels).astype(rows.dtype)[:, None]
+def mean_rows(
+    rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Compute the mean row of every label 0, 1, ..., all of which occur.
+
+    The rows may have weights (n,).
+    """
+    counts = np.bincount(labels, weights).astype(rows.dtype)[:, None]
     sums = np.zeros((len(counts), rows.shape[1]), dtype=rows.dtype)
-    np.add.at(sums, labels, rows)
+    np.add.at(sums, labels, rows if weights is None else rows * weights[:, None])
     return sums / counts

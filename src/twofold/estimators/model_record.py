@@ -115,25 +115,27 @@ ARRAYS = {
     "right_projection_": Spec("width right"),
     "objective_history_": Spec("iterations", dtype="float64"),
     "objective_terms": Spec("terms iterations", dtype="float64"),
-    "fitted_coefficients": Spec("n k", 0),
-    "fitted_labels": Spec("n", 0, dtype="int64"),
+    "fitted_coefficients": Spec("rows k", 0),
+    "fitted_labels": Spec("rows", 0, dtype="int64"),
     "lengths": Spec("1 k", 5e-324),  # positive
     "centers": Spec("found k", 0),
     "left.directions": Spec("1 height left"),
-    "left.features": Spec("n channels*width*left"),
+    "left.features": Spec("rows channels*width*left"),
     "left.centroid_features": Spec("k channels*width*left"),
     "left.bandwidth": Spec("1 1", 0),
     "right.directions": Spec("1 width right"),
-    "right.features": Spec("n channels*height*right"),
+    "right.features": Spec("rows channels*height*right"),
     "right.centroid_features": Spec("k channels*height*right"),
     "right.bandwidth": Spec("1 1", 0),
     "completion.mean": Spec("channels height width"),
-    "completion.left": Spec("height rows"),
-    "completion.right": Spec("width columns"),
-    "completion.gain": Spec("channels rows columns", 0, 1),
+    "completion.left": Spec("height down"),
+    "completion.right": Spec("width across"),
+    "completion.gain": Spec("channels down across", 0, 1),
     "init": Spec("n k", 0, dtype="float64"),
 }
 """All arrays; the completion and ``init`` are optional.
+
+Identical samples share one of the ``rows``, of which there are at most n.
 
 Names that end in an underscore are attributes of the estimator.
 """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from twofold.core.arrays import AnyArray, Array, like, map_arrays, take
+from twofold.core.arrays import AnyArray, Array, like, map_arrays, take, to_numpy
 from twofold.core.compact import compact_sides, expand
 from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
@@ -18,6 +18,8 @@ from twofold.core.solver import solve
 from twofold.core.start import starts as draw_starts
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
+from twofold.estimators.identical import Copies, find_copies
+from twofold.estimators.labels import mean_rows
 from twofold.estimators.missing import completed, learn_missing
 from twofold.estimators.order import sample_order
 from twofold.estimators.parameters import (
@@ -45,20 +47,21 @@ Weights = dict[str, float]  # of the terms of the objective, by parameter
 class Problem:
     """Samples, options and starts, read from X and the parameters of an estimator."""
 
-    samples: Array  # (n, c, h, w), scaled and sorted
+    samples: Array  # (rows, c, h, w), scaled and sorted; identical ones may share a row
     shape: tuple[int, ...]  # of one sample as given: (h, w), (h, w, c) or (f,)
     order: np.ndarray  # (n,), indices of the given samples, see content_order
-    group: np.ndarray  # (n,), the same number for identical samples, ascending
+    copies: Copies  # the row of each of the n sorted samples
+    group: np.ndarray  # (rows,), the same number for identical rows, ascending
     divisor: Array  # (n,), divisors of the sorted samples
     typical_norm: float  # of the given samples; gives centroids the unit of the pixels
     scale: str  # "sample" or "global"
     options: SolverOptions
     weights: Weights  # of the terms of the objective, by parameter
     n_clusters: int
-    init: str | np.ndarray  # kind of start, or V^0 (n, k)
+    init: str | np.ndarray  # kind of start, or V^0 (rows, k)
     seeds: list[int]  # of the starts
     labels_seed: int  # of the final K-means
-    missing: Array | None  # (n, c, h, w), True for missing entries; None without any
+    missing: Array | None  # (rows, c, h, w), True for missing ones; None without any
     completion: Completion | None  # of given samples; None if no entry may be missing
     device: str | None = None  # of the solver; None for the device of the samples
 
@@ -73,12 +76,13 @@ class Problem:
         """
         if self.device is not None:
             return self._solve_on(self.device, weights, callback)
-        samples, missing, r = self.samples, self.missing, self.options.n_directions
+        rows, roots = self.weighted_samples()
+        samples, missing, r = rows, self.missing, self.options.n_directions
         if missing is None:
             samples, sides, long_sides = compact_sides(samples, r)
         else:  # filled samples would leave the span of a shorter basis
             long_sides = sides = both_sides(samples, r)
-        start = self.starts(samples, sides, weights)
+        start = self.starts(samples, sides, weights, roots)
         n_starts = len(start) // len(weights)
         batch = {
             name: np.repeat([each[name] for each in weights], n_starts).astype(float)
@@ -88,14 +92,17 @@ class Problem:
         def solve_part(part: np.ndarray) -> list[Solution]:
             first = like(start[part], samples)
             these = {name: values[part] for name, values in batch.items()}
-            return solve(samples, sides, first, these, self.options, callback, missing)
+            return solve(
+                samples, sides, first, these, self.options, callback, missing, roots
+            )
 
         if is_numpy_array(samples):
             solutions = solve_part(np.arange(len(start)))
         else:  # the memory of a device may be too small for the batch
             solutions = within_memory(solve_part, len(start))
-        if samples is not self.samples:
+        if samples is not rows:
             solutions = [expand(solution, long_sides) for solution in solutions]
+        solutions = [solution.unweighted(roots) for solution in solutions]
         return [solutions[i : i + n_starts] for i in range(0, len(start), n_starts)]
 
     def _solve_on(
@@ -111,12 +118,28 @@ class Problem:
             for solutions in there.solve(weights, callback)
         ]
 
+    def weighted_samples(self) -> tuple[Array, Array | None]:
+        """Return the samples, each times the root of its weight, and the roots.
+
+        The roots (rows, 1) are as for ``solve``; None if all weights are 1.
+        """
+        weights = self.copies.weights
+        if weights is None:
+            return self.samples, None
+        roots = like(np.sqrt(weights)[:, None], self.samples)
+        return self.samples * roots[..., None, None], roots
+
     def starts(
-        self, samples: Array, sides: tuple[Side, ...], weights: Sequence[Weights]
+        self,
+        samples: Array,
+        sides: tuple[Side, ...],
+        weights: Sequence[Weights],
+        roots: Array | None = None,
     ) -> np.ndarray:
-        """Return V^0 of all starts under each dict of weights: (batch, n, k)."""
+        """Return V^0 of all starts under each dict of weights: (batch, rows, k)."""
         if not isinstance(self.init, str):
-            return np.stack([self.init] * len(weights))
+            init = self.init if roots is None else self.init * to_numpy(roots)
+            return np.stack([init] * len(weights))
         # Starts depend on the weights of the terms that act on P and Q alone.
         acting = [term.parameter for term in TERMS if term.acts_on_projection]
         keys = [tuple(each[name] for name in acting) for each in weights]
@@ -129,6 +152,7 @@ class Problem:
                 options=self.options,
                 weights=each,
                 seeds=self.seeds,
+                roots=roots,
             )
             for key, each in dict(zip(keys, weights, strict=True)).items()
         }
@@ -147,8 +171,8 @@ class Problem:
         )
 
     def as_given(self, array: AnyArray) -> AnyArray:
-        """Sort the rows of an array back to the order of the given samples."""
-        return take(array, np.argsort(self.order))
+        """Return the rows of an array, (rows, ...) or (n, ...), as X was given."""
+        return take(self.copies.expanded(array), np.argsort(self.order))
 
 
 def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
@@ -170,7 +194,10 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors carry information
         scale = "global" if are_vectors(stack) else "sample"
-    prepared = _prepare(stack, missing, scale)
+    prepared = _prepare(stack, missing, scale, merge=estimator.duplicates == "merge")
+    if not isinstance(init, str):
+        # Identical samples start from their mean.
+        init = mean_rows(init[prepared["order"]], prepared["copies"].row)
     *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
         **prepared,
@@ -179,32 +206,41 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
         options=solver_options(estimator, stack),
         weights=term_weights(estimator),
         n_clusters=k,
-        init=init if isinstance(init, str) else init[prepared["order"]],
+        init=init,
         seeds=seeds,
         labels_seed=last,
         device=estimator.device,
     )
 
 
-def _prepare(stack: Array, missing: Array | None, scale: str) -> dict[str, Any]:
+def _prepare(
+    stack: Array, missing: Array | None, scale: str, *, merge: bool
+) -> dict[str, Any]:
     """Sort, complete and scale samples (n, c, h, w); return fields of ``Problem``."""
     norms, completion = sample_norms(stack), None
     order, group = sample_order(stack, norms, missing, scale)
+    copies = Copies(np.arange(len(order)))
+    if merge:
+        copies = find_copies(stack, norms, scale, order, group)
     sorting = order
     if missing is not None:
         # The completion is learned from sorted samples, which then stay sorted.
         stack, missing = take(stack, order), take(missing, order)
-        completion = learn_missing(stack, missing)
+        completion = learn_missing(copies.rows_of(stack), copies.rows_of(missing))
         stack = completed(stack, missing, completion)
+        missing = copies.rows_of(missing)
         missing = missing if array_namespace(missing).any(missing) else None
         norms, sorting = sample_norms(stack), np.arange(len(order))
     norms = take(norms, sorting)
     typical = typical_norm(norms)
     divisor = divisors(norms, scale, typical)
     return {
-        "samples": ordered_and_scaled(stack, sorting, divisor),
+        "samples": ordered_and_scaled(
+            stack, copies.rows_of(sorting), copies.rows_of(divisor)
+        ),
         "order": order,
-        "group": group,
+        "copies": copies,
+        "group": copies.rows_of(group),
         "divisor": divisor,
         "typical_norm": typical,
         "missing": missing,

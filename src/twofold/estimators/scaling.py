@@ -84,14 +84,17 @@ def scaled(samples: AnyArray, divisor: Array) -> AnyArray:
 
 
 def ordered_and_scaled(samples: Array, order: np.ndarray, divisor: Array) -> Array:
-    """Sort and scale samples (n, ...) in one copy.
+    """Sort and scale the samples (n, ...) of the given indices (m,) in one copy.
 
     The samples are read in the order in which they lie, since they may lie on a disk.
     """
     xp = array_namespace(samples)
-    result = xp.empty(samples.shape, dtype=samples.dtype, device=device(samples))
-    position = xp.asarray(np.argsort(order), device=device(samples))
-    for block in row_blocks(samples.shape[0], math.prod(samples.shape[1:])):
-        rows = position[block]
-        result[rows] = scaled(samples[block], divisor[rows])
+    shape = len(order), *samples.shape[1:]
+    result = xp.empty(shape, dtype=samples.dtype, device=device(samples))
+    sorting = np.argsort(order)  # positions in the result, in the order of the indices
+    for block in row_blocks(len(order), math.prod(shape[1:])):
+        rows = xp.asarray(sorting[block], device=device(samples))
+        given = xp.asarray(order[sorting[block]], device=device(samples))
+        # Not ``take``, which would copy a transposed view as a whole.
+        result[rows] = scaled(samples[given], divisor[rows])
     return result

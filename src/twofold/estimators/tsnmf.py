@@ -18,6 +18,7 @@ from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs
 from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.fitted import FittedState
+from twofold.estimators.identical import DUPLICATES
 from twofold.estimators.labels import ASSIGNMENTS, assign_labels
 from twofold.estimators.parameters import check_weights, read_pairs, term_weights
 from twofold.estimators.prediction import PredictionMixin
@@ -110,6 +111,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         None, only the entries of a ``mask`` may be missing. Missing entries are
         unknowns of the model: they start from a low-rank completion of the samples,
         and every iteration fills them anew.
+    duplicates : {"merge", "keep"}, default="merge"
+        What identical samples are. "merge": one sample whose weight, in graphs,
+        centroids and labels, is their number over the mean number. Coming twice each,
+        all samples are clustered as if they came once. "keep": as many samples, which
+        fill each other's lists of neighbours, as in the paper. Either way they get the
+        same label.
     device : str or None, default=None
         A PyTorch device for the iterations, such as ``"cuda"``. The fitted arrays are
         moved back to where X lies. If None, the fit runs where X lies.
@@ -183,6 +190,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "sample_shape": [tuple, list, None],
         "scale": [StrOptions(set(SCALES))],
         "missing_values": [Real, None],
+        "duplicates": [StrOptions(set(DUPLICATES))],
         "device": [str, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -207,6 +215,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         sample_shape: tuple[int, ...] | None = None,
         scale: str = "auto",
         missing_values: float | None = None,
+        duplicates: str = "merge",
         device: str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -227,6 +236,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self.sample_shape = sample_shape
         self.scale = scale
         self.missing_values = missing_values
+        self.duplicates = duplicates
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -314,20 +324,24 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
             reason = f"an iteration changed the objective by at most {bound}"
             warn_unfinished(self, self.n_iter_, reason)
         state = solution.state
-        unit, centroids, lengths = adjust(state.coefficients, state.centroids)
-        coefficients, centroids = unit[0, ...], centroids[0, ...]  # a batch of one
+        # The columns of V get length 1 over all samples, each copy being one.
+        rows = problem.copies.expanded(state.coefficients[0, ...])
+        unit, centroids, lengths = adjust(rows[None, ...], state.centroids)
+        centroids = centroids[0, ...]  # a batch of one
+        coefficients = problem.copies.rows_of(unit[0, ...])
         labels = self._labels(problem, coefficients, state)
         # Each solution fills missing entries in a copy of the samples of its own.
         samples = problem.samples if solution.samples is None else solution.samples
         missing = problem.missing
         errors = reconstruction_errors(samples, coefficients, centroids, missing)
+        errors = problem.copies.expanded(errors) * problem.divisor
         self.sample_shape_ = problem.shape
         self.components_ = problem.typical_norm * from_stack(centroids, problem.shape)
         # The signs of the directions are arbitrary.
         self.left_projection_ = canonical_signs(state.left.projection[0, ...])
         self.right_projection_ = canonical_signs(state.right.projection[0, ...])
         self.coefficients_ = problem.as_given(coefficients)
-        self.reconstruction_error_ = problem.as_given(errors * problem.divisor)
+        self.reconstruction_error_ = problem.as_given(errors)
         xp = array_namespace(coefficients)
         self.labels_ = problem.as_given(xp.asarray(labels, device=device(coefficients)))
         self.state_ = self._fitted_state(problem, samples, state, lengths, labels)
@@ -337,13 +351,14 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """Assign labels to the rows of V (n, k); warn if they form too few clusters."""
         k, group, seed = self.n_clusters, problem.group, problem.labels_seed
         adjacency = state.adjacency if self.assign_labels == "graph" else None
-        labels = assign_labels(to_numpy(rows), adjacency, group, k, seed)
+        weights = problem.copies.weights
+        labels = assign_labels(to_numpy(rows), adjacency, group, k, seed, weights)
         n_found = 1 + int(labels.max())
         if n_found < k:
             warn(
                 f"TSNMF found {n_found} of n_clusters={k} clusters: only "
-                f"{group[-1] + 1} of the {len(group)} samples differ, or too many are "
-                "alike; lower n_clusters"
+                f"{group[-1] + 1} of the {len(problem.order)} samples differ, or too "
+                "many are alike; lower n_clusters"
             )
         return labels
 
@@ -369,6 +384,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
             predictor=predictor,
             lengths=lengths[0, ...],
             labels=labels,
+            sample_weight=problem.copies.weights,
             assign_labels=self.assign_labels,
             scale=problem.scale,
             typical_norm=problem.typical_norm,

@@ -202,6 +202,8 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
     """Build TS-NMF with the graph, labels and tolerance of the paper.
 
+    Identical samples are counted as in the paper.
+
     Directions and weights, which the paper tunes, have the defaults of ``TSNMF``.
     """
     [seed] = draw_seeds(random_state, 1)
@@ -211,6 +213,7 @@ def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
         "assign_labels": "k-means",
         "tol": 1e-2,
         "eigen_tol": 1e-6,
+        "duplicates": "keep",
     }
     return TSNMF(n_clusters, random_state=seed, **(paper | more))
 

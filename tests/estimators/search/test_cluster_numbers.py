@@ -36,7 +36,7 @@ def test_the_planted_number_is_found(numbers):
 
 def test_no_more_clusters_are_sought_than_samples_differ():
     few = np.repeat(problems.images(4), 10, axis=0)
-    auto = AutoTSNMF(**FEW).fit(few)
+    auto = AutoTSNMF(range(2, 11), **FEW).fit(few)
     assert max(auto.cluster_numbers_.numbers) <= 4
     same = AutoTSNMF(random_state=0).fit(np.ones((30, 8, 8)))
     assert (same.n_clusters_, same.cluster_numbers_) == (1, None)
@@ -60,7 +60,7 @@ def test_noise_has_no_number_to_be_sure_of():
 
 @pytest.mark.parametrize("n", [2, 3, 5, 30, 1000])
 def test_numbers_to_try_where_none_is_given(n):
-    numbers = read_cluster_numbers(None, n)
+    numbers = read_cluster_numbers(None, 3 * n, n)
     assert numbers[0] == 2
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == max(2, min(60, n // 4))

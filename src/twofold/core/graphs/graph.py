@@ -1,6 +1,6 @@
 """The graph W of the samples, kept as lists of weighted edges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -25,12 +25,17 @@ class Graph:
 
     An edge listed by both of its ends has half of its weight in each direction, so that
     it counts once in W.
+
+    If samples have weights m_i, W holds m_i m_j w_ij, and V has the rows
+    sqrt(m_i) v_i, see ``weighted``. ``product``, ``degree`` and ``laplacian`` are those
+    for such rows.
     """
 
     neighbors: Array  # (batch, n, q), column indices of the entries of A
     weights: Array  # (batch, n, q), entries of A
-    degree: Array  # (batch, n, 1), diagonal of D, the row sums of W
+    degree: Array  # (batch, n, 1), diagonal of D: the row sums of W, over m_i
     bandwidth: Array  # (batch, 1, 1), scale of squares in the heat kernel; 0 if none
+    roots: Array | None = None  # (batch, n, 1), sqrt(m_i); None if all of them are 1
 
     @classmethod
     def from_edges(
@@ -50,6 +55,32 @@ class Graph:
         none = xp.zeros(shape, dtype=features.dtype, device=device(features))
         return cls(xp.zeros_like(none, dtype=xp.int64), none, none, none)
 
+    def weighted(self, roots: Array | None) -> "Graph":
+        """Return the graph of samples that have weights m_i; ``roots`` are sqrt(m_i).
+
+        An edge of weight w_ij stands for m_i m_j edges, and the smoothness becomes
+        1/2 sum_ij m_i m_j w_ij ||v_i - v_j||^2. In terms of the rows y_i =
+        sqrt(m_i) v_i this is Tr(Y' L Y) with L_ij = -sqrt(m_i m_j) w_ij off the
+        diagonal, and L_ii = sum_j m_j w_ij.
+
+        Parameters
+        ----------
+        roots : array of shape (n, 1), or None if all weights are 1
+        """
+        if roots is None:
+            return self
+        xp = array_namespace(self.weights)
+        batch, n, q = self.neighbors.shape
+        m = roots[:, 0] ** 2
+        ends = xp.take(m, self.neighbors.reshape(-1), axis=0).reshape(batch, n, q)
+        weights = self.weights * m[:, None] * ends
+        return replace(
+            self,
+            weights=weights,
+            degree=row_sums(self.neighbors, weights) / m[:, None],
+            roots=xp.broadcast_to(roots, (batch, n, 1)),
+        )
+
     @cached_property
     def adjacency(self) -> csr_array:
         """W in SciPy; the graphs of a batch are blocks on the diagonal."""
@@ -59,10 +90,13 @@ class Graph:
 
     def product(self, coefficients: Array) -> Array:
         """Compute W V for V of shape (batch, n, k)."""
-        if not is_numpy_array(coefficients):
-            return symmetric_product(self.neighbors, self.weights, coefficients)
-        flat = coefficients.reshape(-1, coefficients.shape[-1])
-        return (self.adjacency @ flat).reshape(coefficients.shape)
+        rows = coefficients if self.roots is None else coefficients / self.roots
+        if is_numpy_array(rows):
+            flat = rows.reshape(-1, rows.shape[-1])
+            product = (self.adjacency @ flat).reshape(rows.shape)
+        else:
+            product = symmetric_product(self.neighbors, self.weights, rows)
+        return product if self.roots is None else product / self.roots
 
     def laplacian(self, coefficients: Array) -> Array:
         """Compute L V = D V - W V for V of shape (batch, n, k)."""

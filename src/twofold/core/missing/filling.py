@@ -1,6 +1,6 @@
 """The samples of the solver, and the step of their missing entries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -16,6 +16,9 @@ class Data:
     samples: Array  # ([batch,] n, c, h, w)
     sides: tuple[Side, ...]  # left and right side of these samples
     missing: Array | None = None  # boolean, (n, c, h, w)
+    # Square roots (n, 1) of the weights of the samples, which multiply them; None if
+    # all are 1.
+    roots: Array | None = None
 
     def refilled(
         self,
@@ -29,14 +32,14 @@ class Data:
         samples = fill(self.samples, self.missing, factors, projections, energy_weight)
         left, right = projections
         r = left.shape[-1], right.shape[-1]
-        return Data(samples, both_sides(samples, r), self.missing)
+        return replace(self, samples=samples, sides=both_sides(samples, r))
 
     def take(self, entries: np.ndarray) -> "Data":
         """Return the data of the given entries of the batch."""
         if self.missing is None:
             return self
         samples, *sides = take_batch((self.samples, *self.sides), entries)
-        return Data(samples, tuple(sides), self.missing)
+        return replace(self, samples=samples, sides=tuple(sides))
 
 
 def fill(

@@ -29,7 +29,7 @@ class PreviewCache:
     def __init__(self, folder: str | Path, problem: Problem) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        samples = problem.samples
+        samples, _ = problem.weighted_samples()
         self._digest = hashlib.sha256(np.ascontiguousarray(to_numpy(samples)).data)
         layout = samples.shape, str(samples.dtype)
         facts = _FORMAT, twofold.__version__, *layout, problem.options.neighbors

@@ -126,12 +126,14 @@ class CandidateProber:
         progress: Callable[[str, str], None],
     ) -> None:
         n, self.seed = problem.samples.shape[0], problem.seeds[0]
-        self.subset = np.arange(n)  # samples of the previews, ascending
+        self.subset = np.arange(n)  # rows of the previews, ascending
         if n > MAX_SAMPLES:
             random = np.random.RandomState(self.seed)
             self.subset = np.sort(random.choice(n, MAX_SAMPLES, replace=False))
         self.problem, self.cache = problem, cache
-        self.samples: Array = take(problem.samples, self.subset)
+        samples, roots = problem.weighted_samples()
+        self.samples: Array = take(samples, self.subset)
+        self.roots = None if roots is None else take(roots, self.subset)  # (n, 1)
         self.deadline, self.progress = deadline, progress
         self.out_of_time = False  # whether a preview was left out for lack of time
         self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
@@ -145,7 +147,8 @@ class CandidateProber:
 
     def labels_of(self, model: Any) -> np.ndarray:
         """Return the labels of a fitted model for the samples of the previews."""
-        return to_numpy(model.labels_)[self.problem.order][self.subset]
+        sorted_labels = to_numpy(model.labels_)[self.problem.order]
+        return self.problem.copies.rows_of(sorted_labels)[self.subset]
 
     @property
     def previews(self) -> list[Preview]:
@@ -187,7 +190,8 @@ class CandidateProber:
         adjacency = self._first_adjacency(candidate, options, k)
         if adjacency is None:
             return None
-        labels = graph_clusters(adjacency, k, self.seed)
+        weights = None if self.roots is None else to_numpy(self.roots)[:, 0] ** 2
+        labels = graph_clusters(adjacency, k, self.seed, sample_weight=weights)
         parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
         if self.cache is not None:
             self.cache.write(candidate, k, parts)
@@ -203,7 +207,7 @@ class CandidateProber:
             return known
         samples, sides = self._compact(options.n_directions)
         weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
-        projected = first_projections(samples, sides, options, weights)
+        projected = first_projections(samples, sides, options, weights, self.roots)
         joint = joint_adjacency(projected, candidate.n_neighbors, options)
         self._adjacency[candidate] = joint
         return first_adjacency(projected, k, options)

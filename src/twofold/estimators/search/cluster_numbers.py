@@ -57,13 +57,16 @@ class Curve:
         return len(self.numbers) > 1 and self.chosen == self.numbers[-1]
 
 
-def read_cluster_numbers(n_clusters: Any, n: int) -> list[int]:
-    """Return the numbers to try; None stands for a geometric sequence."""
+def read_cluster_numbers(n_clusters: Any, n: int, distinct: int) -> list[int]:
+    """Return the numbers to try of n samples, some of them the same.
+
+    None stands for a geometric sequence, up to a fraction of the distinct samples.
+    """
     if n_clusters is None:
-        largest = max(2, min(_MAX_CLUSTERS, n // _MIN_CLUSTER_SIZE))
+        largest = max(2, min(_MAX_CLUSTERS, distinct // _MIN_CLUSTER_SIZE))
         count = 1 + int(np.log(largest / 2) / np.log(_RATIO))
         spread = np.geomspace(2, largest, max(count, 1)).round().astype(int)
-        return sorted({min(int(k), n) for k in spread})
+        return sorted({min(int(k), distinct) for k in spread})
     sequence = n_clusters if isinstance(n_clusters, Iterable) else []
     numbers = [n_clusters] if is_count(n_clusters) else list(sequence)
     if not numbers or not all(is_count(k) for k in numbers):
