@@ -149,3 +149,16 @@ def test_a_model_of_merged_samples_is_loaded_as_it_was(digits, tmp_path):
     np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
     np.testing.assert_array_equal(loaded.labels_, model.labels_)
     assert len(loaded.coefficients_) == len(crowd)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("graph", ["subspace_knn", "heat"])
+def test_tensors_are_merged_alike(digits, graph):
+    torch = pytest.importorskip("torch")
+    crowd = np.repeat(digits[:80], np.arange(80) % 4 + 1, axis=0)
+    ours = TSNMF(5, graph=graph, random_state=0).fit(crowd)
+    theirs = TSNMF(5, graph=graph, random_state=0).fit(torch.tensor(crowd))
+    np.testing.assert_allclose(
+        theirs.coefficients_.numpy(), ours.coefficients_, atol=1e-8
+    )
+    np.testing.assert_array_equal(theirs.labels_.numpy(), ours.labels_)
