@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from twofold.app.results import Assignments
-from twofold.io.staging import PARTIAL, check_room
+from twofold.io.staging import PARTIAL, bring_back, check_room
 
 COLUMNS = (
     "path",
@@ -50,9 +50,10 @@ def check_folder(folder: Path, *, force: bool) -> None:
     """Raise an OSError unless results can and may be written to ``folder``.
 
     An existing folder is replaced only with ``force``, and only if an earlier run wrote
-    everything in it.
+    everything in it. A folder that a killed run has hidden is brought back first.
     """
     try:
+        bring_back(folder)
         if folder.exists():
             _check_replaceable(folder, force)
         check_room(folder)
