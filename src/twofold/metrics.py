@@ -199,7 +199,7 @@ def _numbered(name: str, values: ArrayLike) -> np.ndarray:
 
 def _read(name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of values, of which none has been converted to a string."""
-    masked = np.ma.count_masked(values) if np.ma.isMaskedArray(values) else 0
+    masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise ValueError(
             f"{name} must have a value for every sample, got {masked} masked; score "

@@ -1,5 +1,8 @@
 """Text in the cells of a table: never a formula, and always to be had back."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +23,15 @@ def test_a_cell_is_no_formula_and_its_text_comes_back(text):
     assert not cell.startswith(tuple(SIGNS))
     assert not cell.strip().startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20"))
     assert from_cell(cell) == text
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/command-line.md"
+[PATTERN] = re.findall(r'str\.replace\(r"(.*)", "", regex', PAGE.read_text("utf-8"))
+
+
+@given(TEXT)
+def test_the_line_of_the_docs_does_the_same(text):
+    assert re.sub(PATTERN, "", to_cell(text)) == text
 
 
 @given(TEXT, TEXT)
