@@ -14,7 +14,7 @@ TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check check-torch format defaults automatic data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
-  missing-protocol unmarked copies help-text screenshots torch clean
+  missing-protocol unmarked copies help-text screenshots torch versions clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -39,6 +39,7 @@ help:
 	@echo "make missing-protocol STORE=FILE  write a store's results of them, likewise"
 	@echo "make help-text  write the help of every command, likewise"
 	@echo "make screenshots  take the pictures of a report in docs/, by Chromium"
+	@echo "make versions   write the versions in the environment into constraints.txt"
 	@echo "make format    format the code"
 	@echo "make clean     remove the environment and caches"
 
@@ -138,6 +139,14 @@ screenshots: $(READY)
 
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet "$(TORCH)"
+
+# Names and versions alone, without twofold itself, pip's own and builds such as +cpu.
+versions: $(READY)
+	{ echo "# The versions that CI last passed with, on" \
+	    "$$($(BIN)/python -c 'import platform; print("Python", platform.python_version())'):" \
+	    "see CONTRIBUTING.md. Written by make versions."; \
+	  $(BIN)/python -m pip list --format=freeze --exclude-editable --exclude pip \
+	    --exclude setuptools | sed 's/+.*//'; } > constraints.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

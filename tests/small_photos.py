@@ -33,6 +33,12 @@ ODD_NAMES = [
     "%s[1]*?.png",
     "\\n.png",
     "#.png",
+    "=1+1.png",
+    "@SUM(A1)",
+    "-5",
+    "\uff0b1.png",
+    "'=1.png",
+    "a;=1+1;.png",
 ]
 ODD = {
     0: 'quo"te.png',

@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics
 from hypothesis import given
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from twofold.metrics import ari, clustering_accuracy, nmi, purity, score_all
+
+OPTIONAL = np.dtypes.StringDType(na_object=np.nan)
 
 labelings = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=30
@@ -135,11 +138,80 @@ def test_parts_of_the_table_are_matched_on_their_own(pairs):
         ([[1], [2]], [1, 2], "target must be of shape .* got \\(2, 1\\)"),
         ([1, 2], [1, np.nan], "labels must be finite"),
         ([1, None], [1, 2], "target must have a value for every sample, got None"),
+        ([1, 2], ["a", np.nan], "labels must have a value .* got nan; leave such"),
+        (pd.Series(["a", None]), [1, 2], "target must have a value .*; leave such"),
+        ([1, 2], pd.Series([1, pd.NA], dtype=object), "labels must have .* got <NA>;"),
+        ([1, 2], pd.Series([1, None], dtype="Int64"), "labels must .*; leave such"),
+        (pd.Categorical(["a", None]), [1, 2], "target must have .* got nan; leave"),
+        (
+            np.array(["2020", "NaT"], "M8[Y]"),
+            [1, 2],
+            "target must be finite, .* NaT",
+        ),
+        ([1, 2], [1j, complex(np.nan)], "labels must be finite"),
+        ([1, 2], np.array(["a", np.nan], OPTIONAL), "labels must have .* got nan"),
+        (
+            [1, "1"],
+            [1, 2],
+            "target must be all .* or all strings, got int and str",
+        ),
+        (
+            [1, 2],
+            [b"a", "a"],
+            "labels must be all .* or all strings, got bytes and",
+        ),
+        ([1, 2], [[1], [1, 2]], r"labels must be of shape \(n,\), got sequences of"),
     ],
 )
 def test_bad_labels(score, target, labels, message):
     with pytest.raises(ValueError, match=message):
         score(target, labels)
+
+
+@pytest.mark.parametrize("score", [ari, clustering_accuracy, nmi, purity, score_all])
+@pytest.mark.parametrize("name", ["target", "labels"])
+def test_masked_entries_are_refused_and_the_way_out_is_one(score, name):
+    arrays = {"target": np.array([0, 0, 1, 1, 0]), "labels": np.array([1, 1, 1, 0, 0])}
+    masked = np.ma.array(arrays[name], mask=[False, True, False, False, True])
+    arguments = arrays | {name: masked}
+    message = (
+        rf"{name} must have a value for every sample, got 2 masked; score "
+        rf"target\[keep\] and labels\[keep\] with keep = ~{name}\.mask$"
+    )
+    with pytest.raises(ValueError, match=message):
+        score(**arguments)
+    keep = ~arguments[name].mask
+    left = {key: array[keep] for key, array in arguments.items()}
+    rows = [0, 2, 3]
+    assert score(**left) == score(arrays["target"][rows], arrays["labels"][rows])
+
+
+def test_a_masked_array_with_nothing_masked_is_an_array():
+    target, labels = [0, 0, 1, 1], [0, 1, 1, 1]
+    for mask in (np.ma.nomask, [False] * 4):
+        found = score_all(
+            np.ma.array(target, mask=mask), np.ma.array(labels, mask=mask)
+        )
+        assert found == score_all(target, labels)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pd.Series(["a", "a", "b"]),
+        pd.Series(["a", "a", "b"], dtype="category"),
+        pd.Series([5, 5, 7], dtype="Int64"),
+        np.array(["a", "a", "b"], np.dtypes.StringDType()),
+        np.array(["a", "a", "b"], dtype=object),
+        ("a", "a", "b"),
+        [True, True, False],
+        [2**70, 2**70, 1],
+        np.array(["2020", "2020", "2021"], "M8[Y]"),
+    ],
+)
+def test_groups_of_every_kind(target):
+    assert set(score_all(target, [0, 0, 1]).values()) == {1.0}
+    assert clustering_accuracy(target, [0, 1, 1]) == 2 / 3
 
 
 def test_an_unknown_normalization():

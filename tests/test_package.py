@@ -1,9 +1,15 @@
 """The package as a whole: what it offers, and what importing it costs."""
 
+import itertools
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import twofold
 from twofold.estimators.tsnmf import TSNMF
@@ -54,3 +60,24 @@ def test_what_is_not_there_is_an_attribute_error():
     assert not hasattr(twofold, "_private")
     with pytest.raises(ImportError, match="TSNMG"):
         exec("from twofold import TSNMG")
+
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_BY_MAKE = {"torch"}  # make torch adds it, in the version that the Makefile names
+
+
+def test_the_locked_versions_meet_the_lower_bounds():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# The versions that CI last passed with, on Python 3.")
+    # Names and versions alone: no address, no path.
+    matches = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines[1:]]
+    locked = {canonicalize_name(match[1]): match[2] for match in matches}
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = pyproject["project"]
+    groups = [*project["optional-dependencies"].values(), project["dependencies"]]
+    groups.append(pyproject["dependency-groups"]["dev"])
+    for text in itertools.chain(*groups):
+        needed = Requirement(text)
+        name = canonicalize_name(needed.name)
+        assert name in NOT_BY_MAKE or needed.specifier.contains(locked[name]), text
+    assert "twofold" not in locked

@@ -1,4 +1,10 @@
-"""Scores of a clustering against known classes."""
+"""Scores of a clustering against known classes.
+
+Every sample has a class and a cluster: missing values, such as None, NaN or the masked
+entries of a masked array, are refused.
+"""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +16,8 @@ from sklearn.metrics.cluster import contingency_matrix
 
 __all__ = ["ari", "clustering_accuracy", "nmi", "purity", "score_all"]
 
+_WAY_OUT = "leave such samples out of target and labels"
+
 _NORMALIZATIONS = ("max", "arithmetic", "geometric", "min")
 
 
@@ -19,7 +27,8 @@ def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     target : array-like of shape (n,)
-        Known classes, as numbers or strings.
+        Known classes, as numbers or strings, one for every sample: missing values and
+        masked entries are refused.
     labels : array-like of shape (n,)
         Clusters, as numbers or strings. If the numbers of clusters and classes
         differ, the surplus clusters or classes remain unmatched.
@@ -157,22 +166,60 @@ def _majority_share(counts: csr_array) -> float:
 
 def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Validate classes and clusters, and number the groups of each from 0."""
-    numbers = []
-    for name, values in (("target", target), ("labels", labels)):
-        array = np.asarray(values)
-        # np.unique cannot sort None among strings.
-        if array.dtype == object and any(value is None for value in array.flat):
-            raise ValueError(f"{name} must have a value for every sample, got None")
-        if array.ndim != 1 or array.size == 0:
-            raise ValueError(
-                f"{name} must be of shape (n,) with n of at least 1, got {array.shape}"
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{name} must be finite, got NaN or infinity")
-        numbers.append(np.unique(array, return_inverse=True)[1])
-    if len(numbers[0]) != len(numbers[1]):
+    classes, clusters = _numbered("target", target), _numbered("labels", labels)
+    if len(classes) != len(clusters):
         raise ValueError(
-            f"labels must be as many as target has, {len(numbers[0])}, got "
-            f"{len(numbers[1])}"
+            f"labels must be as many as target has, {len(classes)}, got {len(clusters)}"
         )
-    return numbers[0], numbers[1]
+    return classes, clusters
+
+
+def _numbered(name: str, values: ArrayLike) -> np.ndarray:
+    """Validate the groups of the argument ``name``, and number them from 0."""
+    array = _read(name, values)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must be of shape (n,) with n of at least 1, got {array.shape}"
+        )
+    if array.dtype == object and any(map(_is_missing, array)):
+        missing = next(filter(_is_missing, array))
+        raise ValueError(
+            f"{name} must have a value for every sample, got {missing!r}; {_WAY_OUT}"
+        )
+    if array.dtype.kind in "fcmM" and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got NaN, NaT or infinity; {_WAY_OUT}")
+    try:
+        return np.unique(array, return_inverse=True)[1]
+    except TypeError as error:  # there is no order of numbers and strings
+        kinds = " and ".join(sorted({type(value).__name__ for value in array}))
+        raise ValueError(
+            f"{name} must be all numbers or all strings, got {kinds}"
+        ) from error
+
+
+def _read(name: str, values: ArrayLike) -> np.ndarray:
+    """Return an array of values, of which none has been converted to a string."""
+    masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise ValueError(
+            f"{name} must have a value for every sample, got {masked} masked; score "
+            f"target[keep] and labels[keep] with keep = ~{name}.mask"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} must be of shape (n,), got sequences of different lengths"
+        ) from error
+    # NumPy makes strings of the numbers and the NaN in a list with strings.
+    mixed = array.dtype.kind in "US" and not hasattr(values, "dtype")
+    optional = array.dtype.kind == "T"  # strings of variable length, or missing
+    return np.array(values, dtype=object) if mixed or optional else array
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether an object is None, NaN, or ``pandas.NA``."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # NA is neither true nor false
+        return True

@@ -26,6 +26,7 @@ from twofold.app.outputs import (
     write_json_lines,
 )
 from twofold.app.results import Assignments
+from twofold.io import from_cell
 
 # Where results may go
 
@@ -251,8 +252,9 @@ def test_odd_names_come_back_from_the_table(tmp_path):
         newline="", encoding="utf-8", errors="surrogateescape"
     ) as file:
         found = list(csv.DictReader(file))
-    assert [row["path"] for row in found] == ODD_NAMES
-    assert [row["nearest_representative"] for row in found] == ODD_NAMES[::-1]
+    assert [from_cell(row["path"]) for row in found] == ODD_NAMES
+    nearest = [from_cell(row["nearest_representative"]) for row in found]
+    assert nearest == ODD_NAMES[::-1]
     assert [int(row["cluster"]) for row in found] == [row[1] for row in rows]
     assert [float(row["confidence"]) for row in found] == [row[2] for row in rows]
     assert [float(row["reconstruction_error"]) for row in found] == [
@@ -267,7 +269,7 @@ def test_pandas_reads_the_table(tmp_path):
     save_csv(tmp_path / "a.csv", COLUMNS, rows)
     frame = pandas.read_csv(tmp_path / "a.csv", encoding_errors="surrogateescape")
     assert tuple(frame.columns) == COLUMNS
-    assert frame["path"].tolist() == ODD_NAMES
+    assert frame["path"].map(from_cell).tolist() == ODD_NAMES
     assert frame["cluster"].tolist() == [row[1] for row in rows]
     np.testing.assert_allclose(frame["confidence"], [row[2] for row in rows])
 
@@ -283,7 +285,10 @@ def test_any_name_comes_back(tmp_path_factory, names):
     save_csv(path, ("path", "reason"), [(name, "broken") for name in names])
     with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         found = list(csv.reader(file))
-    assert found == [["path", "reason"], *([name, "broken"] for name in names)]
+    assert found[0] == ["path", "reason"]
+    assert all(reason == "broken" for _, reason in found[1:])
+    assert [from_cell(path) for path, _ in found[1:]] == names
+    assert not any(path.startswith(tuple("=+-@\t\r")) for path, _ in found)
     assert path.read_bytes().endswith(b"\n")
 
 
@@ -291,6 +296,25 @@ def test_ordinary_names_make_a_plain_table():
     file = io.StringIO()
     write_csv(file, ("path", "cluster"), [("a b.png", 1), ("c.png", 0)])
     assert file.getvalue() == "path,cluster\na b.png,1\nc.png,0\n"
+
+
+def test_text_is_no_formula_and_numbers_are_numbers():
+    file = io.StringIO()
+    row = ('=HYPERLINK("a","b")', -1, -0.5, float("-inf"), None, "-1", True)
+    write_csv(file, "abcdefg", [row])
+    assert file.getvalue().splitlines()[1] == (
+        '"\'=HYPERLINK(""a"",""b"")",-1,-0.5,-inf,,\'-1,True'
+    )
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "\r"])
+def test_what_ends_a_cell_elsewhere_is_quoted(mark):
+    """Spreadsheets of some countries part cells by semicolons."""
+    file = io.StringIO()
+    write_csv(file, ("path", "cluster"), [(f"a{mark}=1+1", 1), ("b", 0)])
+    assert file.getvalue() == f'path,cluster\n"a{mark}=1+1",1\nb,0\n'
+    file.seek(0)
+    assert list(csv.reader(file, delimiter=";"))[1] == [f"a{mark}=1+1,1"]
 
 
 def test_the_same_table_as_lines_of_json(tmp_path):

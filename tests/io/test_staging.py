@@ -8,25 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from staged import DAY, age, content, fill, filled
 
 from twofold.io import staging
 from twofold.io.staging import staged_file, staged_folder
-
-DAY = 24 * 3600
-
-
-def filled(folder, text="old"):
-    folder.mkdir(parents=True)
-    (folder / "model.json").write_text(text)
-    return folder
-
-
-def content(folder):
-    return {path.name: path.read_text() for path in folder.iterdir()}
-
-
-def fill(folder):
-    (folder / "model.json").write_text("new")
 
 
 def fill_and_raise(path, kind):
@@ -98,25 +83,6 @@ def test_what_appears_meanwhile_is_not_overwritten(tmp_path):
     assert file.read_text() == "theirs"
 
 
-@pytest.mark.parametrize("failure", [OSError, KeyboardInterrupt])
-def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
-    tmp_path, monkeypatch, failure
-):
-    out = filled(tmp_path / "out")
-    rename = os.rename
-
-    def failing(source, target):
-        if Path(source).name == "new":
-            raise failure
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", failing)
-    with pytest.raises(failure), staged_folder(out, replace=True) as new:
-        fill(new)
-    assert content(out) == {"model.json": "old"}
-    assert os.listdir(tmp_path) == ["out"]
-
-
 @pytest.mark.parametrize("replace", [False, True])
 def test_links_to_folders_stay_links(tmp_path, replace):
     real = tmp_path / "disk/real"
@@ -147,10 +113,6 @@ def test_a_relative_name(tmp_path, monkeypatch):
 
 
 # What killed processes leave
-
-
-def age(path, seconds):
-    os.utime(path, (time.time() - seconds,) * 2)
 
 
 def test_what_was_left_a_day_ago_is_removed_and_no_more(tmp_path):
@@ -241,6 +203,49 @@ def test_a_process_that_is_killed_leaves_nothing_that_looks_finished(
         with staged_folder(out, replace=True) as new:
             fill(new)
         assert os.listdir(tmp_path) == ["out"]
+
+
+# What must be on disk before it gets its name
+
+
+def test_all_is_on_disk_before_it_appears(tmp_path, monkeypatch):
+    """So that a power failure leaves no empty files under the right names."""
+    out, synced = filled(tmp_path / "out"), []
+    fsync = os.fsync
+
+    def noted(descriptor):
+        fsync(descriptor)
+        text = (out / "model.json").read_text()
+        synced.append((os.fstat(descriptor).st_ino, text))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with staged_folder(out, replace=True) as new:
+        fill(new)
+        (new / "clusters").mkdir()
+        (new / "clusters/a.png").write_text("read-only")
+        (new / "clusters/a.png").chmod(0o400)
+        (new / "clusters/link.png").symlink_to(tmp_path / "none")
+        (new / "clusters/model.json").symlink_to(new)
+        inside = [new, *(p for p in new.rglob("*") if not p.is_symlink())]
+        needed = {path.stat().st_ino for path in inside}
+    before = {inode for inode, text in synced if text == "old"}
+    after = {inode for inode, text in synced if text == "new"}
+    assert before == needed
+    assert after == {tmp_path.stat().st_ino}
+
+
+def test_a_failure_to_write_to_the_disk_is_one(tmp_path, monkeypatch):
+    def fail(descriptor):
+        raise OSError(5, "Input/output error")
+
+    out = filled(tmp_path / "out")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="Input"), staged_folder(out, replace=True) as new:
+        fill(new)
+    with pytest.raises(OSError, match="Input"), staged_file(out / "model.json") as new:
+        new.write_text("new")
+    assert content(out) == {"model.json": "old"}
+    assert os.listdir(tmp_path) == ["out"]
 
 
 # Files

@@ -12,9 +12,11 @@ from sklearn.utils import Bunch
 from test_store import RESULT
 
 from twofold.paper import DATA, DataSet, Protocol, markdown_page, summarize
+from twofold.paper.comparison import Outcome, Table
 from twofold.paper.data import load_data
 from twofold.paper.protocol import Job, as_json
-from twofold.paper.studies import studies_csv
+from twofold.paper.published import Cell
+from twofold.paper.studies import Study, studies_csv
 from twofold.paper.tables import csv_text, latex, markdown
 
 PROTOCOL = Protocol(data=("yale",), methods=("kmeans", "gnmf"), subsets=2)
@@ -211,6 +213,20 @@ def test_csv_has_every_cell():
     ]
     assert (cell["mean"], cell["std"], cell["paper_mean"]) == ("45.00", "", "43.03")
     assert (cell["difference"], cell["complete"]) == ("1.97", "1")
+
+
+def test_names_are_no_formulas_and_differences_are_numbers():
+    paper = {(2, "-m:x"): Cell(50.0)}
+    ours = {(2, "-m:x"): Outcome(40.0)}
+    table = Table("=d:x", "D", "nmi", (2,), ("-m:x",), ours, paper)
+    [row] = csv.DictReader(io.StringIO(csv_text([table])))
+    assert (row["dataset"], row["method"]) == ("'=d:x", "'-m:x")
+    assert row["difference"] == "-10.00"
+    study = Study("=d:x", 2, {("-m:x", "nmi"): {3: 40.0}}, {"nmi": {(1, 1): 5.0}}, [])
+    assert studies_csv([study]).splitlines()[1:] == [
+        "'=d:x,2,'-m:x,nmi,3,,,40.00",
+        "'=d:x,2,ts-nmf,nmi,,1,1,5.00",
+    ]
 
 
 def test_studies_take_the_best_over_what_they_do_not_show():

@@ -11,7 +11,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from twofold.app.results import Assignments
-from twofold.io.staging import PARTIAL, check_room
+from twofold.io.cells import from_cell, to_cell
+from twofold.io.staging import PARTIAL, bring_back, check_room
 
 COLUMNS = (
     "path",
@@ -50,9 +51,10 @@ def check_folder(folder: Path, *, force: bool) -> None:
     """Raise an OSError unless results can and may be written to ``folder``.
 
     An existing folder is replaced only with ``force``, and only if an earlier run wrote
-    everything in it.
+    everything in it. A folder that a killed run has hidden is brought back first.
     """
     try:
+        bring_back(folder)
         if folder.exists():
             _check_replaceable(folder, force)
         check_room(folder)
@@ -114,7 +116,7 @@ def _sorted_names(folder: Path) -> set[str]:
     if not path.is_file():
         return set()
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        return {row.get("file") or "" for row in csv.DictReader(file)}
+        return {from_cell(row.get("file") or "") for row in csv.DictReader(file)}
 
 
 def check_apart(sources: Iterable[Path], folder: Path) -> None:
@@ -163,14 +165,19 @@ def search_table(
 
 
 def write_csv(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:
-    """Write a table as CSV that spreadsheets and pandas read."""
+    """Write a table as CSV that spreadsheets and pandas read.
+
+    No text is a formula in a spreadsheet, see ``to_cell``.
+    """
     plain = csv.writer(file, lineterminator="\n")
     quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     plain.writerow(header)
     for row in rows:
-        # Readers take a carriage return for the end of a line, unless it is quoted.
-        needs_quotes = any("\r" in str(value) for value in row)
-        (quoting if needs_quotes else plain).writerow(row)
+        cells = [to_cell(cell) if isinstance(cell, str) else cell for cell in row]
+        # Readers take a carriage return for the end of a line, and spreadsheets of some
+        # countries a semicolon or a tab for the end of a cell, unless they are quoted.
+        quoted = any(mark in str(cell) for cell in cells for mark in "\r;\t")
+        (quoting if quoted else plain).writerow(cells)
 
 
 def write_json_lines(file: TextIO, header: Sequence[str], rows: Iterable[Any]) -> None:

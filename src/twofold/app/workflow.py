@@ -47,7 +47,7 @@ from twofold.estimators import load_model, save_model
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.arrays import unflatten
-from twofold.io.staging import staged_file, staged_folder
+from twofold.io.staging import bring_back, staged_file, staged_folder
 from twofold.progress import report
 
 
@@ -220,6 +220,8 @@ def predict(
     nearest : list of str
         Name of the nearest representative of each sample.
     """
+    bring_back(path)
+    bring_back(path.parent)  # the folder, if ``path`` is the file
     model, about = load_model(path)
     origin = Origin.from_dict(about, model)
     shape = model.sample_shape_
@@ -246,6 +248,7 @@ def predict(
 
 def rewrite_report(folder: Path) -> Path:
     """Write the page of a folder of results again, from its ``report.json``."""
+    bring_back(folder)
     source, page = folder / "report.json", folder / "report.html"
     if not source.is_file():
         raise FileNotFoundError(

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import os
 import warnings
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
+from twofold.io.staging import staged_file
 from twofold.paper.comparison import Pair, Table
 from twofold.paper.document import markdown_page, options_text
 from twofold.paper.objects import find_method
@@ -173,10 +173,5 @@ def _file_name(data: str) -> str:
 def _write(path: Path, text: str) -> None:
     """Write a file by an atomic rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The process id keeps the temporary files of two processes apart.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with staged_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")

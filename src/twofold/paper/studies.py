@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from twofold.io.cells import to_cell
 from twofold.paper.jobs import Result
 from twofold.paper.protocol import Protocol, as_json, grid_points_of, rows
 from twofold.paper.published import METRICS
@@ -74,10 +75,11 @@ def studies_csv(studies: Iterable[Study]) -> str:
     columns = "method", "metric", "n_directions", "energy_weight", "graph_weight"
     writer.writerow(("dataset", "n_clusters", *columns, "score"))
     for study in studies:
-        first = study.data, study.n_clusters
+        first = to_cell(study.data), study.n_clusters
         for (method, metric), curve in study.directions.items():
+            name = to_cell(method)
             for r, score in sorted(curve.items()):
-                writer.writerow((*first, method, metric, r, "", "", f"{score:.2f}"))
+                writer.writerow((*first, name, metric, r, "", "", f"{score:.2f}"))
         for metric, grid in study.weights.items():
             for pair, score in sorted(grid.items()):
                 writer.writerow((*first, "ts-nmf", metric, "", *pair, f"{score:.2f}"))

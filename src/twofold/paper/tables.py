@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from twofold.io.cells import to_cell
 from twofold.paper.comparison import Pair, Table
 from twofold.paper.objects import find_method
 from twofold.paper.published import METRICS, Cell
@@ -69,7 +70,7 @@ def csv_text(tables: Iterable[Table]) -> str:
         for n, method in product(table.rows, table.methods):
             pair = table.pair(n, method)
             ours, paper = pair.ours, pair.paper
-            kind = table.data, table.metric, n, method
+            kind = to_cell(table.data), table.metric, n, to_cell(method)
             numbers = ours.mean, ours.std, paper.mean, paper.std, pair.difference
             shown = ["" if number is None else f"{number:.2f}" for number in numbers]
             last = ours.subsets, int(ours.complete), ours.grid_point or ""
