@@ -36,7 +36,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("memory")
     stack = np.random.RandomState(0).uniform(size=(20, 4, 4))  # 2,560 bytes
     np.savez(folder / "a.npz", X=stack, y=np.arange(20) % 2)
-    options = ["--max-iter", "2", "--max-memory", "2560B"]
+    options = ["--graph", "heat", "--max-memory", "2560B"]
     done = inside("cluster", "a.npz", "-k", "2", *options, folder=folder)
     assert done.returncode == 0, done.stderr
     return folder
