@@ -1,6 +1,7 @@
 """Readers that fail, to see that each failure is found."""
 
 import os
+import time
 
 from fuzz.target import Target
 
@@ -35,6 +36,10 @@ def die(path):
     os.abort()
 
 
+def hang(path):
+    time.sleep(1000)
+
+
 TARGETS = {
     "returns": target(lambda path: None),
     "refuses": target(refuse),
@@ -42,4 +47,5 @@ TARGETS = {
     "unexpected": target(unexpected),
     "much-memory": target(much_memory),
     "dies": target(die),
+    "hangs": target(hang),
 }

@@ -31,14 +31,21 @@ def test_what_readers_have_failed_on_before(tmp_path):
 
 def test_every_way_to_fail_is_found(tmp_path):
     """And kept with its reason; a process that died is not the end of it."""
-    found = campaign(tmp_path, "--end=6", registry="fuzz.planted:TARGETS")
-    assert found == (4, 6)
+    options = ["--end=7", "--seconds-each=1"]
+    assert campaign(tmp_path, *options, registry="fuzz.planted:TARGETS") == (5, 7)
     kept = {path.name.rpartition("-")[0]: path for path in tmp_path.glob("*.bin.txt")}
-    assert kept.keys() == {"several-lines", "unexpected", "much-memory", "dies"}
+    assert kept.keys() == {
+        "several-lines",
+        "unexpected",
+        "much-memory",
+        "dies",
+        "hangs",
+    }
     assert "and another" in kept["several-lines"].read_text()
     assert "KeyError: 'not a documented error'" in kept["unexpected"].read_text()
     assert "MemoryError" in kept["much-memory"].read_text()
     assert "exit code -6" in kept["dies"].read_text()
+    assert "Timeout (0:00:01)!" in kept["hangs"].read_text()
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -7,7 +7,6 @@ import itertools
 import pkgutil
 import random
 import resource
-import sys
 import tempfile
 import time
 import traceback
@@ -16,16 +15,13 @@ from pathlib import Path
 
 from fuzz.mutation import damaged
 
-SECONDS = 30
-"""Time that a reader may take for one small file."""
 
-
-def failure_of(target, path, expected):
+def failure_of(target, path, expected, seconds):
     """Read a file; return what went wrong, or None for what may happen."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + target.memory, most))
-    faulthandler.dump_traceback_later(SECONDS, exit=True)
+    faulthandler.dump_traceback_later(seconds, exit=True)
     try:
         target.read(path)
     except expected as error:
@@ -67,7 +63,7 @@ def kept_cases(folder, begin):
         yield i, path.name.rpartition("-")[0], path.read_bytes()
 
 
-def main():
+def read_options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("registry", help="module:name of the targets")
     parser.add_argument("crashes", type=Path, help="folder of the failures")
@@ -76,36 +72,37 @@ def main():
     parser.add_argument("--begin", type=int, default=0)
     parser.add_argument("--end", type=int)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seconds-each", type=float, default=30)
     parser.add_argument("--replay", type=Path, help="read the files of a folder")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = read_options()
     warnings.simplefilter("ignore")
     registry = pkgutil.resolve_name(options.registry)
     expected = pkgutil.resolve_name(options.registry.partition(":")[0] + ":EXPECTED")
-    targets = {
-        k: t for k, t in registry.items() if not options.only or k in options.only
-    }
+    targets = {k: registry[k] for k in options.only or registry}
     found = cases(targets, options.seed, options.begin, options.end)
     if options.replay:
         found = kept_cases(options.replay, options.begin)
+    # A process that dies leaves its file here for the one that started it.
+    current = options.crashes / "current"
+    current.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + options.seconds
     for i, name, content in found:
         if time.monotonic() > end:
             break
-        target = targets[name]
+        (current / "content").write_bytes(content)
+        (current / "target").write_text(name)
+        print(f"case {i}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / target.file
+            path = Path(folder) / targets[name].file
             path.write_bytes(content)
-            # A process that dies leaves this file for the one that started it.
-            current = options.crashes / "current"
-            current.mkdir(parents=True, exist_ok=True)
-            (current / "content").write_bytes(content)
-            (current / "target").write_text(name)
-            print(f"case {i}", flush=True)
-            reason = failure_of(target, path, expected)
+            reason = failure_of(targets[name], path, expected, options.seconds_each)
         if reason:
-            keep(options.crashes, name, target, content, reason)
-    print("done", flush=True)
+            keep(options.crashes, name, targets[name], content, reason)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

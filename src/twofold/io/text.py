@@ -1,6 +1,7 @@
 """The table of numbers of a CSV or text file."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -20,7 +21,7 @@ def text_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
     n_rows = n_cells = 0
     for delimiter, row in _rows(file):
         n_rows += 1
-        n_cells += row.count(delimiter) + 1 if delimiter else len(row.split())
+        n_cells += _count(row, delimiter)
     if not n_rows:
         raise ValueError("it is empty")
 
@@ -38,7 +39,7 @@ def _rows(file: BinaryIO) -> Iterator[tuple[str | None, str]]:
         first = next(lines, "")
         delimiter = next((d for d in _DELIMITERS if d in first), None)
         # A row that contains a number is not a header, even if other cells are empty.
-        header = not any(map(_is_number, first.strip().split(delimiter)))
+        header = not any(map(_is_number, _cells(first, delimiter)))
         for line in itertools.chain([] if header else [first], lines):
             yield delimiter, line
 
@@ -47,8 +48,19 @@ def _filled_in(line: str, delimiter: str | None) -> str:
     """Write NaN into empty cells, which is how pandas and spreadsheets store it."""
     if delimiter is None:
         return line
-    cells = [cell.strip() for cell in line.rstrip("\r\n").split(delimiter)]
-    return delimiter.join(cell or "nan" for cell in cells) if "" in cells else line
+    empty = rf"(^|{delimiter})[^\S{delimiter}]*(?={delimiter}|\Z)"
+    return re.sub(empty, r"\1nan", line.rstrip("\r\n"))
+
+
+def _cells(line: str, delimiter: str | None = None) -> Iterator[str]:
+    """Yield the cells of a line that are not empty, without a list of all of them."""
+    between = rf"[^{delimiter}]+" if delimiter else r"\S+"
+    return (found[0] for found in re.finditer(between, line))
+
+
+def _count(line: str, delimiter: str | None) -> int:
+    """Return the number of cells of a line, empty ones included."""
+    return line.count(delimiter) + 1 if delimiter else sum(1 for _ in _cells(line))
 
 
 def _is_number(token: str) -> bool:
