@@ -195,6 +195,8 @@ def store_files():
         path = Path(folder) / "s.sqlite"
         with Store(path) as store:
             store.add([replace(result, key=str(i), error=None) for i in range(20)])
+            # SQLite makes 1.0 of it, which is not what the checksum is of.
+            store.add([replace(result, key="damaged", nmi=1)])
         return [path.read_bytes()]
 
 

@@ -48,6 +48,7 @@ def test_every_way_to_fail_is_found(tmp_path):
     assert "Timeout (0:00:01)!" in kept["hangs"].read_text()
 
 
+@pytest.mark.filterwarnings("ignore:the store .* damaged record")
 @pytest.mark.parametrize("name", TARGETS)
 def test_undamaged_files_are_read(tmp_path, name):
     """So that damage is not refused at the first look."""
