@@ -9,10 +9,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # The results that docs/reproduction.md is written from.
 STORE ?= reproduction/results.sqlite
+# How long make fuzz goes on.
+SECONDS ?= 60
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check check-torch format defaults automatic data methods store \
+.PHONY: help demo test lint types check check-torch fuzz format defaults automatic data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
   missing-protocol unmarked copies help-text screenshots torch versions clean
 
@@ -21,6 +23,7 @@ help:
 	@echo "make test      lint, types and all tests"
 	@echo "make check     all tests"
 	@echo "make check-torch  the tests that PyTorch matters to"
+	@echo "make fuzz SECONDS=60  read damaged files for so long, and keep what fails"
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make automatic  measure the automatic choice of parameters into docs/automatic.md"
@@ -75,6 +78,10 @@ check: $(READY)
 
 check-torch: $(READY)
 	$(PYTEST) -m torch
+
+# Linux only: it limits the memory of the process that reads.
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix

@@ -6,7 +6,8 @@ import zlib
 import h5py
 import numpy as np
 import pytest
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
+from scipy.sparse import csc_array
 
 from twofold.io import read_arrays, read_stack
 
@@ -124,6 +125,43 @@ def test_a_damaged_tag_is_an_error_and_not_the_end_of_the_process(tmp_path, comp
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=f"unknown type {kind}, the file is"):
             read_arrays(path)
+
+
+EVERY_KIND = [f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)] + ["f4", "f8"]
+
+
+@pytest.mark.parametrize("options", [{}, {"do_compression": True}, {"format": "4"}])
+def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, options):
+    path = tmp_path / "a.mat"
+    kinds = ["u1", "i2", "u2", "i4", "f4", "f8"] if "format" in options else EVERY_KIND
+    arrays = {f"as_{kind}": STACK.astype(kind) for kind in kinds}
+    arrays |= {"small": np.array([[1.0, 2.0]]), "one": np.array([[7]], dtype="u1")}
+    arrays |= {"text": "text", "imaginary": STACK * 1j, "sparse": csc_array(STACK)}
+    if "format" not in options:
+        arrays |= {"cube": STACK.reshape(2, 2, 6), "empty": np.zeros((0, 3))}
+        arrays |= {"truth": STACK > 3, "a_name_of_31_characters_at_most": STACK}
+    savemat(path, arrays, **options)
+    found = read_arrays(path)
+    assert found.keys() == arrays.keys() - {"text", "imaginary", "sparse", "empty"}
+    for name, array in found.items():
+        expected = loadmat(path, variable_names=[name])[name]
+        np.testing.assert_array_equal(array, expected, strict=True)
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_matlab_files_of_the_other_byte_order(tmp_path):
+    path = tmp_path / "a.mat"
+    savemat(path, {"X": STACK.astype("f8")})
+    content = path.read_bytes()
+    words = np.frombuffer(content, "<u4")[32:].byteswap()
+    # All words of this file but those of the name and the data, which begin at 184.
+    body = words.tobytes()[:48] + content[176:180][::-1] + content[180:184][::-1]
+    body = body[: 172 - 128] + content[172:176] + body[176 - 128 :]
+    data = np.frombuffer(content[184:], "<f8").byteswap().tobytes()
+    path.write_bytes(content[:124] + b"\x01\x00MI" + body + data)
+    expected = loadmat(path)["X"]
+    np.testing.assert_array_equal(expected, STACK)
+    np.testing.assert_array_equal(read_arrays(path)["X"], expected, strict=True)
 
 
 def test_one_of_several_arrays_is_named(tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 
 from twofold import io
 from twofold.estimators.reading import marked, read_numbers
-from twofold.io.arrays import READERS, chosen_array, shaped
+from twofold.io.arrays import READERS, open_arrays, shaped
 from twofold.paper import datasets
 
 Source = str | Path | Sequence[str | Path]
@@ -35,6 +35,7 @@ class Reading:
     order: str = "C"  # "C" or "F", order of the entries of such a row
     # Value of missing pixels of image files; resizing does not blend them.
     missing: float | None = None
+    max_memory: int | None = None  # bytes that what is read may take; None chooses
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ def _from_images(
         labels=labels is not None,
         thumbnails=THUMBNAIL if thumbnails else None,
         progress=False,  # whoever listens shows it
+        # TODO: max_memory=reading.max_memory, once read_images takes it
     )
     if labels and len(data.target_names) == 1:
         raise ValueError(
@@ -206,10 +208,13 @@ def _from_images(
 
 
 def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collection:
-    """Read an array file."""
-    arrays = io.read_arrays(path)
-    stack = chosen_array(arrays, reading.key, path)
-    stack = shaped(stack, reading.sample_shape, reading.order, path)
+    """Read an array file: the stack and, with ``labels``, the array of classes."""
+    with open_arrays(path, reading.max_memory) as file:
+        wanted = [file.stack_name(reading.key)]
+        if labels is not None:
+            wanted.append(file.checked_name(labels, "labels"))
+        arrays = file.read(wanted)
+    stack = shaped(arrays[wanted[0]], reading.sample_shape, reading.order, path)
     if stack.ndim < 2:
         raise ValueError(
             f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
@@ -220,7 +225,7 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
     collection = Collection(path.name, stack, names, reading=reading)
     if labels is None:
         return collection
-    target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
+    target, names = _classes(arrays[labels], len(stack), path)
     return replace(collection, target=target, target_names=names)
 
 

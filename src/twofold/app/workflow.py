@@ -196,7 +196,11 @@ def _write_files(
 
 
 def predict(
-    path: Path, source: Source, *, key: str | None = None
+    path: Path,
+    source: Source,
+    *,
+    key: str | None = None,
+    max_memory: int | None = None,
 ) -> tuple[Collection, Assignments, list[str]]:
     """Assign new samples to the clusters of a saved model.
 
@@ -210,6 +214,8 @@ def predict(
     key : str or None, default=None
         Name of the array in an array file, if it differs from that of the training
         samples.
+    max_memory : int or None, default=None
+        Bytes that what is read may take; None chooses.
 
     Returns
     -------
@@ -230,7 +236,8 @@ def predict(
             f"the model in {path} takes vectors of {shape[0]} entries, not images; "
             "name an array file"
         )
-    collection = read_collection(source, origin.reading(model, key))
+    reading = replace(origin.reading(model, key), max_memory=max_memory)
+    collection = read_collection(source, reading)
     images = collection.images
     # Flat rows do not need --sample-shape again: the model has the shape.
     if images.ndim == 2 and images.shape[1] == math.prod(shape):

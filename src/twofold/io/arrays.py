@@ -1,21 +1,26 @@
 """Read numeric arrays from .mat, .npy, .npz, CSV and text files, without pickle."""
 
-import itertools
 import math
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
-from twofold.io.mat5 import check_tags
+from twofold.io.hdf5 import hdf5_arrays
+from twofold.io.mat4 import mat4_arrays
+from twofold.io.mat5 import mat5_arrays
+from twofold.io.numpy_files import npy_arrays, npz_arrays
+from twofold.io.stored import StoredArray
+from twofold.io.text import text_arrays
 
-_DELIMITERS = (";", "\t", ",")
-"""Delimiters of text files, in the order in which they are tried."""
+_LEAST_LIMIT = 2**30
+"""Bytes that the arrays of any file may take by default."""
+
+_INFLATION = 32
+"""Bytes that the arrays may take by default for each byte of a file."""
 
 
 def read_stack(
@@ -24,38 +29,68 @@ def read_stack(
     key: str | None = None,
     sample_shape: tuple[int, ...] | None = None,
     order: str = "C",
+    max_memory: int | None = None,
 ) -> np.ndarray:
     """Read a stack of samples from an array file.
 
     Parameters
     ----------
     path : str or Path
-        A .mat (version 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file. Empty
-        cells of a text file become NaN.
+        A .mat (version 4, 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file. Empty
+        cells of a text file become NaN. Nothing is unpickled, and no other file is
+        read that the file may name.
     key : str or None, default=None
         Name of the array in the file. None takes the only array, or the only array
-        with at least two axes longer than 1.
+        with at least two axes longer than 1. Other arrays are not read.
     sample_shape : tuple of int or None, default=None
         Shape (h, w) or (h, w, c) of the samples in the rows of a flat array.
     order : {"C", "F"}, default="C"
         Whether flat rows hold samples row by row, or column by column as in MATLAB.
+    max_memory : int or None, default=None
+        Bytes that the array may take. A file of few bytes can hold a huge array, so
+        that more is an error before it is read. None allows 32 times the size of the
+        file, and 1 GiB in any case.
 
     Returns
     -------
     ndarray of shape (n, f), (n, h, w) or (n, h, w, c)
         Samples.
     """
-    stack = chosen_array(read_arrays(path), key, path)
-    return shaped(stack, sample_shape, order, path)
+    shape = _checked_shape(sample_shape, order)
+    with open_arrays(path, max_memory) as file:
+        name = file.stack_name(key)
+        stack = file.read([name])[name]
+    return shaped(stack, shape, order, path)
+
+
+def read_arrays(
+    path: str | Path, *, max_memory: int | None = None
+) -> dict[str, np.ndarray]:
+    """Read all numeric arrays of a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as for ``read_stack``.
+    max_memory : int or None, default=None
+        Bytes that all arrays together may take, as for ``read_stack``.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Arrays by name; the array of a file without names is called "data". Objects,
+        text and structures are left out.
+    """
+    with open_arrays(path, max_memory) as file:
+        return file.read(file.arrays)
 
 
 def shaped(
     stack: np.ndarray, sample_shape: tuple[int, ...] | None, order: str, path: Any
 ) -> np.ndarray:
     """Return the samples of an array from ``path``; flat rows are reshaped."""
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be 'C' or 'F', got {order!r}")
-    if sample_shape is None or stack.shape[1:] == tuple(sample_shape):
+    sample_shape = _checked_shape(sample_shape, order)
+    if sample_shape is None or stack.shape[1:] == sample_shape:
         return stack
     whole = min(sample_shape, default=0) > 0
     if not whole or stack.ndim != 2 or stack.shape[1] != math.prod(sample_shape):
@@ -63,7 +98,7 @@ def shaped(
             f"sample_shape={sample_shape!r} must fit the rows of {path}, which has "
             f"shape {stack.shape}"
         )
-    return unflatten(stack, tuple(sample_shape), order)
+    return unflatten(stack, sample_shape, order)
 
 
 def unflatten(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarray:
@@ -74,30 +109,110 @@ def unflatten(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarra
     return turned.transpose(0, *range(len(shape), 0, -1))
 
 
-def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Read all numeric arrays of a file.
+class ArrayFile:
+    """The arrays of an open file, of which only the headers were read.
 
     Parameters
     ----------
-    path : str or Path
-        A file as for ``read_stack``.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Arrays by name; the array of a file without names is called "data". Objects,
-        text and structures are left out.
+    path : Path
+        The file, for messages.
+    arrays : dict of str to StoredArray
+        Its arrays by name.
+    limit : int
+        Bytes that the arrays that are read may take.
     """
+
+    def __init__(self, path: Path, arrays: dict[str, StoredArray], limit: int) -> None:
+        self.path = path
+        self.arrays = arrays
+        self._limit = limit
+
+    def checked_name(self, name: str, argument: str = "key") -> str:
+        """Return the ``name`` of an array, which was given as ``argument``."""
+        if not isinstance(name, str) or name not in self.arrays:
+            raise ValueError(
+                f"{argument}={name!r} is not in {self.path}, which has {self._shapes()}"
+            )
+        return name
+
+    def stack_name(self, key: str | None) -> str:
+        """Return ``key``, or the name of the only stack of samples if it is None."""
+        if key is not None:
+            return self.checked_name(key)
+        self._check_refusals(self.arrays)  # one of them might be the stack
+        long_axes = {k: sum(s > 1 for s in a.shape) for k, a in self.arrays.items()}
+        stacks = [k for k, n in long_axes.items() if n > 1 or len(long_axes) == 1]
+        if len(stacks) != 1:
+            raise ValueError(
+                f"key must name one of the arrays of {self.path}: {self._shapes()}"
+            )
+        return stacks[0]
+
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Read the arrays of these names, and no others."""
+        names = list(dict.fromkeys(names))
+        self._check_refusals(names)
+        n_bytes = sum(self.arrays[name].n_bytes for name in names)
+        shown = " and ".join(names) if len(names) < 3 else f"its {len(names)} arrays"
+        claim = f"{self.path}: {shown} would take {as_size(n_bytes)}"
+        if n_bytes > self._limit:
+            raise ValueError(
+                f"{claim}, and max_memory is {as_size(self._limit)}; if the file is to "
+                "be trusted, give more (--max-memory on the command line)"
+            )
+        try:
+            with _reasons(self.path):
+                return {name: self.arrays[name].read() for name in names}
+        except MemoryError:
+            raise MemoryError(f"{claim}, and there is not as much memory") from None
+
+    def _check_refusals(self, names: Iterable[str]) -> None:
+        """Raise a ValueError for an array that is not to be read."""
+        for name in names:
+            if self.arrays[name].refusal:
+                raise ValueError(f"{self.path}: {name} {self.arrays[name].refusal}")
+
+    def _shapes(self) -> str:
+        """Return the names and shapes of all arrays."""
+        return ", ".join(
+            f"{name} ({array.refusal})" if array.refusal else f"{name} {array.shape}"
+            for name, array in self.arrays.items()
+        )
+
+
+@contextmanager
+def open_arrays(path: str | Path, max_memory: int | None = None) -> Iterator[ArrayFile]:
+    """Open a file, and read the headers of its arrays. See ``read_stack``."""
+    if not isinstance(path, str | Path):
+        raise ValueError(f"path must be a str or a Path, got {path!r}")
     path = Path(path)
-    if path.suffix.lower() not in READERS:
+    ending = path.suffix.lower()
+    if ending not in READERS:
         raise ValueError(
             f"{path}: expected a file ending in {', '.join(READERS)}, got "
             f"{path.suffix or 'no ending'!r}"
         )
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
+    limit = _checked_limit(max_memory, path)
+    with ExitStack() as stack:
+        try:
+            with _reasons(path):
+                file = stack.enter_context(path.open("rb"))
+                arrays = stack.enter_context(READERS[ending](file))
+        except MemoryError as error:  # a header takes little memory
+            raise ValueError(f"{path}: has a damaged header") from error
+        arrays = {k: a for k, a in arrays.items() if math.prod(a.shape)}
+        if not arrays:
+            raise ValueError(f"{path}: holds no array of numbers")
+        yield ArrayFile(path, arrays, limit)
+
+
+@contextmanager
+def _reasons(path: Path) -> Iterator[None]:
+    """Name the file in the errors of its reader."""
     try:
-        arrays = READERS[path.suffix.lower()](path)
+        yield
     except (ImportError, MemoryError, PermissionError):
         raise
     except Exception as error:  # a damaged file can raise any exception
@@ -105,128 +220,72 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
         raise ValueError(
             f"{path}: cannot be read as {path.suffix} ({reason})"
         ) from error
-    numeric = {k: a for k, a in arrays.items() if a.dtype.kind in "biuf" and a.size}
-    if not numeric:
-        raise ValueError(f"{path}: holds no array of numbers")
-    return numeric
 
 
-def chosen_array(
-    arrays: dict[str, np.ndarray], key: str | None, path: Any
-) -> np.ndarray:
-    """Return the array ``key`` of the file ``path``, or its only stack of samples."""
-    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-    if key is not None:
-        if key not in arrays:
-            raise ValueError(f"key={key!r} is not in {path}, which has {shapes}")
-        return arrays[key]
-    stacks = [name for name, a in arrays.items() if sum(s > 1 for s in a.shape) > 1]
-    if len(arrays) == 1:
-        stacks = list(arrays)
-    if len(stacks) != 1:
-        raise ValueError(f"key must name one of the arrays of {path}: {shapes}")
-    return arrays[stacks[0]]
+@contextmanager
+def _mat_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
+    """Yield the arrays of a MATLAB file of any version."""
+    start = file.read(128)
+    file.seek(0)
+    # The version is a number of two bytes, in the byte order that follows it.
+    version = start[124:126][:: -1 if start[126:] == b"IM" else 1]
+    if len(start) >= 20 and 0 in start[:4]:
+        reader = mat4_arrays
+    elif version == b"\x01\x00":
+        reader = mat5_arrays
+    elif version == b"\x02\x00":
+        reader = hdf5_arrays
+    else:
+        raise ValueError("not a MATLAB file, or a damaged one")
+    with reader(file) as arrays:
+        yield arrays
 
 
-def _read_mat(path: Path) -> dict[str, np.ndarray]:
-    """Read a MATLAB file."""
+def as_size(n_bytes: int) -> str:
+    """Return a number of bytes as text, such as '1.5 GiB'."""
+    steps = min(max(n_bytes.bit_length() - 1, 0) // 10, 4)
+    unit = ("bytes", "KiB", "MiB", "GiB", "TiB")[steps]
+    return f"{n_bytes / 1024**steps:.{min(steps, 1)}f} {unit}"
+
+
+def _checked_limit(max_memory: int | None, path: Path) -> int:
+    """Return the number of bytes that the arrays of a file may take."""
+    if max_memory is None:
+        return max(_LEAST_LIMIT, _INFLATION * path.stat().st_size)
     try:
-        check_tags(path.read_bytes())
-        content = loadmat(path)
-    except NotImplementedError:  # raised by SciPy for version 7.3
-        return _read_hdf5(path)
-    except (MatReadError, TypeError, ValueError, zlib.error) as error:
-        raise ValueError(f"not a MATLAB file, or a damaged one: {error}") from error
-    return {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
+        limit = operator.index(max_memory)
+    except TypeError:
+        limit = 0
+    if limit < 1 or isinstance(max_memory, bool):
+        raise ValueError(
+            f"max_memory must be a number of bytes, at least 1, got {max_memory!r}"
+        )
+    return limit
 
 
-def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
-    """Read a MATLAB file of version 7.3, which is an HDF5 file."""
+def _checked_shape(
+    sample_shape: tuple[int, ...] | None, order: str
+) -> tuple[int, ...] | None:
+    """Return the shape of samples as a tuple; raise for anything else."""
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', got {order!r}")
+    if sample_shape is None:
+        return None
     try:
-        import h5py
-    except ImportError:
-        raise ImportError(
-            f"{path}: is a .mat file of version 7.3, which takes h5py to read: "
-            'pip install "twofold[mat73]"'
+        return tuple(operator.index(size) for size in sample_shape)
+    except TypeError:
+        raise ValueError(
+            "sample_shape must be a tuple of whole numbers, such as (32, 32), got "
+            f"{sample_shape!r}"
         ) from None
-    with h5py.File(path, "r") as file:
-        # MATLAB stores arrays in column-major order: HDF5 has the axes reversed.
-        return {
-            name: np.asarray(item).T
-            for name, item in file.items()
-            if isinstance(item, h5py.Dataset) and _is_numeric(item.attrs)
-        }
 
 
-def _is_numeric(attributes: Any) -> bool:
-    """Return whether an HDF5 data set is numeric, by MATLAB's attributes if present."""
-    # An empty array is stored as its shape, which must not be read as its content.
-    kind = attributes.get("MATLAB_class", b"double")
-    other = kind in (b"char", b"cell", b"struct", b"function_handle")
-    return not (other or attributes.get("MATLAB_empty", 0))
+Reader = Callable[[BinaryIO], AbstractContextManager[dict[str, StoredArray]]]
+"""What reads the headers of the arrays in an open file."""
 
-
-def _read_npy(path: Path) -> dict[str, np.ndarray]:
-    with path.open("rb") as file:
-        return {"data": np.lib.format.read_array(file, allow_pickle=False)}
-
-
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    """Read the members of an .npz file that are arrays."""
-    arrays: dict[str, np.ndarray] = {}
-    with zipfile.ZipFile(path) as members:
-        for name in members.namelist():
-            with members.open(name) as member:
-                if member.read(6) == np.lib.format.MAGIC_PREFIX:
-                    member.seek(0)
-                    arrays |= _read_member(name.removesuffix(".npy"), member)
-    return arrays
-
-
-def _read_member(name: str, member: Any) -> dict[str, np.ndarray]:
-    """Read an array of an .npz file, or nothing if the array needs pickle."""
-    try:
-        return {name: np.lib.format.read_array(member, allow_pickle=False)}
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            return {}
-        raise
-
-
-def _read_text(path: Path) -> dict[str, np.ndarray]:
-    """Read a table of numbers, with or without a header."""
-    with path.open(encoding="utf-8-sig") as file:
-        lines = (line for line in file if line.strip() and not line.startswith("#"))
-        first = next(lines, None)
-        if first is None:
-            raise ValueError("it is empty")
-        delimiter = next((d for d in _DELIMITERS if d in first), None)
-        # A row that contains a number is not a header, even if other cells are empty.
-        header = not any(map(_is_number, first.strip().split(delimiter)))
-        rows: Iterator[str] = itertools.chain([] if header else [first], lines)
-        if delimiter is not None:
-            rows = _fill_empty_cells(rows, delimiter)
-        return {"data": np.loadtxt(rows, delimiter=delimiter, ndmin=2)}
-
-
-def _fill_empty_cells(lines: Iterator[str], delimiter: str) -> Iterator[str]:
-    """Write NaN into empty cells, which is how pandas and spreadsheets store it."""
-    for line in lines:
-        cells = [cell.strip() for cell in line.rstrip("\r\n").split(delimiter)]
-        yield delimiter.join(cell or "nan" for cell in cells) if "" in cells else line
-
-
-def _is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
-
-
-READERS: dict[str, Callable[[Path], dict[str, np.ndarray]]] = {
-    ".mat": _read_mat,
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".data"), _read_text),
+READERS: dict[str, Reader] = {
+    ".mat": _mat_arrays,
+    ".npy": npy_arrays,
+    ".npz": npz_arrays,
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".data"), text_arrays),
 }

@@ -42,6 +42,7 @@ def cluster(
     key: options.Key = None,
     sample_shape: options.SampleShape = None,
     order: options.RowOrder = None,
+    max_memory: options.MaxMemory = None,
     missing: options.Missing = None,
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
@@ -86,6 +87,7 @@ def cluster(
         for_images={"size": size, "color": color, "fit": fit, "sort": sort},
         for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
         missing=missing,
+        max_memory=max_memory,
     )
     # Imported here, as in all commands: --help must not wait for NumPy and SciPy.
     from twofold.app.collection import name_of
@@ -190,6 +192,7 @@ def _reading(
     for_images: dict[str, Any],
     for_arrays: dict[str, Any],
     missing: float | None,
+    max_memory: int | None,
 ) -> "Reading":
     """Return the reading options; raise for an option of another kind of input."""
     from twofold.app.collection import Reading, kind_of
@@ -209,12 +212,14 @@ def _reading(
             color=for_images["color"],
             fit=fit.value if fit else "stretch",
             missing=missing,
+            max_memory=max_memory,
         )
     order = for_arrays["order"]
     return Reading(
         key=for_arrays["key"],
         sample_shape=_sizes(for_arrays["sample_shape"], "--sample-shape", 2, 3),
         order=order.value if order else "C",
+        max_memory=max_memory,
     )
 
 

@@ -1,5 +1,6 @@
 """Options of the commands, with their help."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +27,21 @@ class Order(StrEnum):
 
     C = "C"
     F = "F"
+
+
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
+"""A number of bytes, such as 500MB or 4GiB."""
+
+
+def read_size(text: str) -> int:
+    """Read a number of bytes, such as 500MB or 4GiB."""
+    found = _SIZE.fullmatch(text.strip())
+    number, unit, binary = found.groups() if found else ("0", "", "")
+    power = " kmgt".index(unit.lower() or " ")
+    n_bytes = int(float(number) * (1024 if binary else 1000) ** power)
+    if n_bytes < 1:
+        raise typer.BadParameter(f"expected a size such as 4GiB or 500MB, got {text}")
+    return n_bytes
 
 
 Inputs = Annotated[
@@ -122,6 +138,15 @@ RowOrder = Annotated[
     typer.Option(
         help="Flat rows hold samples row by row (C) or, as MATLAB's, column by "
         "column (F)."
+    ),
+]
+MaxMemory = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SIZE",
+        parser=read_size,
+        help="Memory that the input may take, such as 4GiB, against small files of "
+        "huge content. Default: 32 times the size of the file, and at least 1GiB.",
     ),
 ]
 Missing = Annotated[

@@ -30,6 +30,7 @@ def predict(
         bool, typer.Option("--json", help="Write an object on a line for each image.")
     ] = False,
     key: options.Key = None,
+    max_memory: options.MaxMemory = None,
 ) -> None:
     """Assign new images to the clusters of a model.
 
@@ -42,7 +43,9 @@ def predict(
     if out is not None:
         _check_file(out, [model, *map(Path, sources)], force)
     source = sources[0] if len(sources) == 1 else sources
-    collection, assignments, nearest = workflow.predict(model, source, key=key)
+    collection, assignments, nearest = workflow.predict(
+        model, source, key=key, max_memory=max_memory
+    )
     for name, reason in collection.skipped:
         say("Skipped", f"{name}: {reason}")
     _write(assignment_rows(collection.names, assignments, nearest), out, as_json)

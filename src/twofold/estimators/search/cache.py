@@ -3,7 +3,6 @@
 import hashlib
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array
 import twofold
 from twofold.core.arrays import to_numpy
 from twofold.estimators.problem import Problem
+from twofold.io.arrays import read_arrays
 from twofold.io.staging import staged_file
 
 Parts = tuple[csr_array, np.ndarray, float]
@@ -41,9 +41,7 @@ class PreviewCache:
         if not path.is_file():
             return None
         try:
-            # np.load does not unpickle by default.
-            with path.open("rb") as opened, np.load(opened) as file:
-                arrays = {name: file[name] for name in file.files}
+            arrays = read_arrays(path)
             labels, chance = arrays["labels"], float(arrays["chance"])
             rows = arrays["data"], arrays["indices"], arrays["indptr"]
             adjacency = csr_array(rows, shape=(len(labels), len(labels)))
@@ -53,7 +51,7 @@ class PreviewCache:
             if not (contiguous and finite and labels.dtype.kind == "i"):
                 return None
             return adjacency, labels, chance
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def write(self, candidate: Any, k: int, parts: Parts) -> None:

@@ -1,12 +1,13 @@
 """Recognise a data set by the digests of its pixels and labels."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from twofold.io.arrays import read_arrays, unflatten
+from twofold.io.arrays import open_arrays, unflatten
 from twofold.paper.datasets.catalogue import Entry
 
 
@@ -17,10 +18,15 @@ def decode_file(path: Path, entry: Entry) -> tuple[np.ndarray, np.ndarray]:
     the base of the labels may vary. The decoded pixels and labels must match the
     digests of the entry.
     """
-    arrays = _joined(read_arrays(path), entry)
+    with open_arrays(path) as file:
+        shapes = {name: array.shape for name, array in file.arrays.items()}
+        # An array that is larger than all pixels and labels is not worth reading.
+        most = entry.n_samples * (entry.height * entry.width + entry.n_classes)
+        fitting = [name for name, s in shapes.items() if math.prod(s) <= most]
+        arrays = _joined(file.read(fitting), entry)
     images = _matching(_image_candidates(arrays, entry), entry.pixel_digest)
     if images is None:
-        raise ValueError(f"{path}: is not {entry.title}: {_difference(arrays, entry)}")
+        raise ValueError(f"{path}: is not {entry.title}: {_difference(shapes, entry)}")
     target = _matching(_label_candidates(arrays, entry), entry.label_digest)
     if target is None:
         raise ValueError(
@@ -111,13 +117,13 @@ def _label_candidates(
             yield array.argmax(axis=0).astype(np.int32)
 
 
-def _difference(arrays: dict[str, np.ndarray], entry: Entry) -> str:
+def _difference(shapes: dict[str, tuple[int, ...]], entry: Entry) -> str:
     """Describe how the arrays of a file differ from the expected images."""
     f = entry.height * entry.width
-    if any(array.size == entry.n_samples * f for array in arrays.values()):
+    if any(math.prod(shape) == entry.n_samples * f for shape in shapes.values()):
         return "there are as many pixels as expected, but their values differ"
-    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return (
         f"expected {entry.n_samples} images of {entry.height} x {entry.width} pixels, "
-        f"got {shapes}"
+        f"got {found}"
     )

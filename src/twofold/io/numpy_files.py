@@ -1,0 +1,104 @@
+"""The arrays of .npy and .npz files, without pickle."""
+
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from twofold.io.stored import MOST_INFLATED, StoredArray, arranged, filled, size_of
+
+_START = 1 << 15
+"""Bytes that are read for a header; NumPy takes headers of up to 10,000."""
+
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Compression of members that NumPy writes. Only these are inflated in pieces."""
+
+
+class _Header(NamedTuple):
+    """What an .npy file says of its array, and where the array begins."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    order: str
+    begin: int
+
+
+@contextmanager
+def npy_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
+    """Yield the array of an .npy file, called "data"."""
+    header = _read_header(file.read(_START))
+    size = os.fstat(file.fileno()).st_size
+
+    def read() -> np.ndarray:
+        file.seek(header.begin)
+        content = filled(file, size_of(header.shape, header.dtype), size - header.begin)
+        return arranged(content, header.shape, header.dtype, header.order)
+
+    yield _numeric("data", header, read)
+
+
+@contextmanager
+def npz_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
+    """Yield the members of an .npz file that are arrays of numbers."""
+    arrays: dict[str, StoredArray] = {}
+    size = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as members:
+        for name in dict.fromkeys(members.namelist()):
+            arrays |= _member(members, members.getinfo(name), size)
+        yield arrays
+
+
+def _member(
+    members: zipfile.ZipFile, info: zipfile.ZipInfo, size: int
+) -> dict[str, StoredArray]:
+    """Return the array of a member, or nothing if it is no array of numbers.
+
+    ``size`` is the size of the file.
+    """
+    if info.compress_type not in _METHODS:
+        raise ValueError(f"{info.filename} is compressed in a way NumPy does not use")
+    with members.open(info) as member:
+        start = member.read(_START)
+    if not start.startswith(np.lib.format.MAGIC_PREFIX):
+        return {}
+    header = _read_header(start)
+
+    def read() -> np.ndarray:
+        # The size in the header and those in the directory can all be wrong.
+        stored = min(info.compress_size, size)
+        with members.open(info) as member:
+            member.read(header.begin)
+            n_bytes = size_of(header.shape, header.dtype)
+            content = filled(member, n_bytes, MOST_INFLATED * stored)
+            if member.read(1):  # which also compares the checksum
+                raise ValueError(f"{info.filename} has more than its header says")
+        return arranged(content, header.shape, header.dtype, header.order)
+
+    return _numeric(info.filename.removesuffix(".npy"), header, read)
+
+
+def _read_header(start: bytes) -> _Header:
+    """Read the header in the first bytes of an array file."""
+    stream = io.BytesIO(start)
+    version = np.lib.format.read_magic(stream)
+    # Version 3 differs from 2 in the names of fields, and arrays of numbers have none.
+    if version == (1, 0):
+        header = np.lib.format.read_array_header_1_0(stream)
+    elif version in ((2, 0), (3, 0)):
+        header = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"version {version} of the format is not known")
+    shape, is_fortran, dtype = header
+    return _Header(shape, dtype, "F" if is_fortran else "C", stream.tell())
+
+
+def _numeric(name: str, header: _Header, read: Any) -> dict[str, StoredArray]:
+    """Return an array by its name, if it is one of numbers."""
+    n_bytes = size_of(header.shape, header.dtype)
+    if header.dtype.kind not in "biuf":
+        return {}
+    return {name: StoredArray(header.shape, n_bytes, read)}
