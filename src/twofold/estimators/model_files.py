@@ -100,7 +100,7 @@ def save_model(
         record = read_record(json.loads(to_json(facts | {"about": {}, "sha256": ""})))
         layouts = {name: (a.dtype.name, a.shape) for name, a in arrays.items()}
         check_layouts(layouts, record.fit)
-        check_values(arrays)
+        check_values(arrays, record.fit)
     with _one_line_errors("about", "give a smaller dict of what JSON can hold"):
         if not isinstance(about, dict | None):
             raise ValueError(f"must be a dict, got {reprlib.repr(about)}")
@@ -193,7 +193,7 @@ def _read(path: Path) -> tuple[Record, dict[str, np.ndarray]]:
     del found["sha256"]
     if _digest(found, arrays) != record.sha256:
         raise ValueError("must be as it was written, but is damaged (SHA-256 differs)")
-    check_values(arrays)
+    check_values(arrays, record.fit)
     # Rounding in products of matrices depends on the order of their entries.
     return record, arrays | {
         name: np.asfortranarray(arrays[name]) for name in record.fit.column_major
