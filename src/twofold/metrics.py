@@ -1,5 +1,7 @@
 """Scores of a clustering against known classes."""
 
+import reprlib
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
@@ -50,10 +52,10 @@ def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> 
     float
         Score between 0 and 1; 1 if classes and clusters are a single group each.
     """
-    if normalization not in _NORMALIZATIONS:
+    if not isinstance(normalization, str) or normalization not in _NORMALIZATIONS:
         raise ValueError(
             f"normalization must be one of {', '.join(_NORMALIZATIONS)}, got "
-            f"{normalization!r}"
+            f"{reprlib.repr(normalization)}"
         )
     target, labels = _checked(target, labels)
     score = normalized_mutual_info_score(target, labels, average_method=normalization)
@@ -159,7 +161,11 @@ def _checked(target: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarr
     """Validate classes and clusters, and number the groups of each from 0."""
     numbers = []
     for name, values in (("target", target), ("labels", labels)):
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except Exception as error:  # whatever a foreign container raises
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{name} must be of shape (n,): {reason}") from None
         # np.unique cannot sort None among strings.
         if array.dtype == object and any(value is None for value in array.flat):
             raise ValueError(f"{name} must have a value for every sample, got None")

@@ -122,7 +122,7 @@ def test_numbers_beyond_double_precision():
         pytest.skip("long doubles are doubles here")
     with pytest.raises(ValueError, match="X must be finite"):
         TSNMF(3).fit(wide)
-    with pytest.raises(ValueError, match="X must hold numbers, .* too large"):
+    with pytest.raises(ValueError, match=r"X must hold numbers, .* too large"):
         TSNMF(3).fit(np.full((24, 5), 10**400, dtype=object))
 
 

@@ -139,6 +139,8 @@ def kind_of(source: Source) -> str:
                     "folder, pattern or array file alone"
                 )
         return "images"
+    if not str(source):
+        raise ValueError("the input must have a name, got an empty one")
     path = Path(source)
     if path.is_file() and path.suffix.lower() in READERS:
         return "array"
@@ -228,6 +230,11 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
     collection = Collection(path.name, stack, names, reading=reading)
     if labels is None:
         return collection
+    if labels not in arrays:
+        raise ValueError(
+            f"labels must be an array in {path}, which has {', '.join(arrays)}, got "
+            f"{labels!r}"
+        )
     target, names = _classes(chosen_array(arrays, labels, path), len(stack), path)
     return replace(collection, target=target, target_names=names)
 

@@ -168,7 +168,9 @@ def _relative_errors(
     centroids = to_numpy(model.components_) / typical
     scaled = samples / divisor[:, None]
     with np.errstate(over="ignore"):  # of numbers in a forged model file
-        errors = reconstruction_errors(scaled, coefficients, centroids, missing)
+        errors = to_numpy(
+            reconstruction_errors(scaled, coefficients, centroids, missing)
+        )
     if not np.isfinite(errors).all():
         raise ValueError(
             "the model must reconstruct X in finite numbers, but its own do not fit "

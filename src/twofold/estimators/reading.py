@@ -1,6 +1,8 @@
 """X read into a validated stack of samples (n, c, h, w), and back."""
 
 import math
+import reprlib
+import sys
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -88,15 +90,24 @@ def _read_rows(
 
 def is_nan(value: Any) -> bool:
     """Return whether a parameter is NaN."""
-    return isinstance(value, Real) and math.isnan(value)
+    return isinstance(value, Real) and value != value  # of any size
+
+
+def check_marker(value: Any) -> None:
+    """Raise a ValueError unless ``missing_values`` is None or a float can hold it."""
+    # A larger integer has no float value.
+    too_large = isinstance(value, Integral) and abs(int(value)) > sys.float_info.max
+    if isinstance(value, bool) or too_large:
+        raise ValueError(
+            f"missing_values must be a number or None, got {reprlib.repr(value)}"
+        )
 
 
 def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
     """Return which entries equal the marker of missing entries, if there is one."""
     if missing_values is None:
         return None
-    if isinstance(missing_values, bool):
-        raise ValueError(f"missing_values must be a number, got {missing_values}")
+    check_marker(missing_values)
     if is_nan(missing_values):
         return array_namespace(rows).isnan(rows)
     return rows == missing_values
@@ -104,7 +115,7 @@ def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
 
 def read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Read a mask as an array of the given shape, (n, ...)."""
-    array = np.asarray(to_numpy(mask))
+    array = _as_numpy(to_numpy(mask) if is_torch_array(mask) else mask, "mask")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise ValueError(
             f"mask must hold True where an entry is missing and False elsewhere, got "

@@ -87,7 +87,7 @@ def new_divisors(samples: AnyArray, scale: str, typical: float, dtype: Any) -> A
     if (to_numpy(norms) > limit * to_numpy(divisor).astype(np.float64)).any():
         raise ValueError(
             f"X must have samples of norms up to {limit * typical:.0e}, {limit:.0e} "
-            f"times that of the fitted ones, got {float(norms.max()):.0e}; fit the "
+            f"times that of the fitted ones, got {to_numpy(norms).max():.0e}; fit the "
             "model to samples of this unit"
         )
     return divisor
