@@ -217,3 +217,17 @@ def test_groups_of_every_kind(target):
 def test_an_unknown_normalization():
     with pytest.raises(ValueError, match=r"normalization must be one of max, .* 'sum'"):
         nmi([0, 1], [0, 1], normalization="sum")
+
+
+@pytest.mark.parametrize("normalization", [np.zeros(2), None, ["max"], "", 1])
+def test_normalizations_of_other_types(normalization):
+    with pytest.raises(ValueError, match=r"^normalization must be one of max, .*, got"):
+        nmi([0, 1], [0, 1], normalization=normalization)
+
+
+def test_lists_of_lists():
+    for arguments in (([[1], [1, 2]], [0, 1]), ([0, 1], [[1], [1, 2]])):
+        with pytest.raises(
+            ValueError, match=r"^(target|labels) must be of shape \(n,\)"
+        ):
+            score_all(*arguments)

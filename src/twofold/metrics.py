@@ -4,6 +4,7 @@ Every sample has a class and a cluster: missing values, such as None, NaN or the
 entries of a masked array, are refused.
 """
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,10 @@ def nmi(target: ArrayLike, labels: ArrayLike, *, normalization: str = "max") -> 
     float
         Score between 0 and 1; 1 if classes and clusters are a single group each.
     """
-    if normalization not in _NORMALIZATIONS:
+    if not isinstance(normalization, str) or normalization not in _NORMALIZATIONS:
         raise ValueError(
             f"normalization must be one of {', '.join(_NORMALIZATIONS)}, got "
-            f"{normalization!r}"
+            f"{reprlib.repr(normalization)}"
         )
     target, labels = _checked(target, labels)
     score = normalized_mutual_info_score(target, labels, average_method=normalization)
@@ -211,6 +212,9 @@ def _read(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"{name} must be of shape (n,), got sequences of different lengths"
         ) from error
+    except Exception as error:  # whatever a foreign container raises
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{name} must be of shape (n,): {reason}") from error
     # NumPy makes strings of the numbers and the NaN in a list with strings.
     mixed = array.dtype.kind in "US" and not hasattr(values, "dtype")
     optional = array.dtype.kind == "T"  # strings of variable length, or missing

@@ -277,7 +277,7 @@ def test_identical_samples_are_no_error(model, value):
 
 
 @each(ALL)
-@pytest.mark.parametrize("unit", [1e-200, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_samples_of_any_unit_are_fitted(model, grey, unit):
     model = clone(model).fit(unit * grey)
     rebuilt = model.inverse_transform(model.transform(unit * grey)) / unit
@@ -286,5 +286,7 @@ def test_samples_of_any_unit_are_fitted(model, grey, unit):
 
 @each(ALL)
 def test_samples_too_large_for_their_dtype_are_refused(model, grey):
-    with pytest.raises(ValueError, match="X must have samples of norms up to"):
+    with pytest.raises(
+        ValueError, match=r"X must have .* float32 can hold, got .*e\+37"
+    ):
         clone(model).fit((grey * 1e37).astype(np.float32))

@@ -147,7 +147,7 @@ def test_single_precision_stays_and_agrees(model, grey):
 
 
 @each
-@pytest.mark.parametrize("unit", [1e-200, 1e150])
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
 def test_samples_of_any_unit_are_fitted(model, grey, unit):
     X = pierced(grey, holes(grey.shape))
     plain, model = clone(model).fit(X), clone(model).fit(unit * X)

@@ -44,7 +44,7 @@ BAD_SAMPLES = {
     ),
     "too large": (
         np.full((12, 4), 1.7e308),
-        r"X must have samples of norms up to 2e\+302 in float64",
+        r"X must have entries of magnitudes up to 4e\+152, .* divide X by 1e156",
     ),
     "samples of different shapes": (ragged(), "samples differ in shape"),
     "fewer samples than clusters": (IMAGES[:2], "n_clusters=3 .* n_samples=2"),
@@ -85,6 +85,10 @@ BAD_PARAMETERS = [
     ({"n_clusters": True}, "n_clusters must be a positive integer, got True"),
     ({"max_iter": True}, "max_iter must be a positive integer, got True"),
     ({"energy_weight": 10**400}, "energy_weight must be at most"),
+    ({"tol": 10**400}, r"tol must be at most 1.8e\+308, got 1000"),
+    ({"eigen_tol": 10**400}, "eigen_tol must be at most"),
+    ({"missing_values": 10**400}, "missing_values must be a"),
+    ({"n_init": 10**30}, "n_init must be at most 1,000,000,000, got 10000"),
     ({"n_init": 0}, "'n_init' .* Got 0"),
     ({"max_iter": 0}, "'max_iter' .* Got 0"),
     ({"tol": -1e-3}, "'tol' .* Got -0.001"),
@@ -194,6 +198,20 @@ def test_bad_coefficients(coefficients, message):
     model = TSNMF(3, random_state=0).fit(IMAGES)
     with pytest.raises((ValueError, TypeError), match=message):
         model.inverse_transform(coefficients)
+
+
+class Foreign:
+    """A container of its own kind of trouble."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("no way\nat all")
+
+
+@pytest.mark.parametrize("mask", [[[1], [1, 2]], Foreign(), "x", np.full((12, 7), 2)])
+def test_bad_masks(mask):
+    with pytest.raises(ValueError, match=r"^mask must ") as caught:
+        TSNMF(3).fit(IMAGES, mask=mask)
+    assert "\n" not in str(caught.value)
 
 
 def test_numbers_kept_as_objects_in_a_flat_array_are_read_as_numbers():

@@ -198,7 +198,7 @@ U = np.ones((3, 7, 6))
         ("lengths", np.zeros((1, 3)), "lengths must hold finite .* got 0.0"),
         ("lengths", np.ones(3), r"lengths must be float64 of shape \(1, 3\), got"),
         ("centers", np.zeros((4, 3)), "labels_ must name 4 clusters"),
-        ("centers", np.zeros((0, 3)), "zero-size array"),
+        ("centers", np.zeros((0, 3)), r"centers must not be empty, got shape \(0, 3\)"),
         ("centers", np.zeros((3, 4)), r"centers must be float64 of shape \(3, 3\)"),
         ("left.features", np.ones((60, 41)), "left.features must be float64 of shape"),
         ("left.centroid_features", np.ones((3, 1)), "left.centroid_features must be"),

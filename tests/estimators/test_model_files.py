@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from sklearn.exceptions import NotFittedError
 
 import twofold
-from twofold import TSNMF
+from twofold import TSNMF, AutoTSNMF
 from twofold.core import prediction, solver, terms, updates
 from twofold.core.graphs import KINDS
 from twofold.core.prediction import Predictor
@@ -340,3 +340,15 @@ def test_the_earlier_model_stays_when_saving_fails(
             save_model(other, tmp_path)
     assert os.listdir(tmp_path) == ["model.safetensors"]
     assert_same_model(load_model(tmp_path)[0], model, images)
+
+
+def test_arguments_of_other_types(model, tmp_path):
+    for path in (None, 5, b"model", "", tmp_path.iterdir()):
+        with pytest.raises(TypeError, match=r"^folder must be a path, got "):
+            save_model(model, path)
+        with pytest.raises(TypeError, match=r"^path must be a path, got "):
+            load_model(path)
+    for other in (None, "model", TSNMF, AutoTSNMF(3)):
+        with pytest.raises(TypeError, match=r"^model must be a TSNMF, got "):
+            save_model(other, tmp_path)
+    assert not list(tmp_path.iterdir())

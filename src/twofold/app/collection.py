@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from twofold import io
-from twofold.estimators.reading import marked, read_numbers
+from twofold.estimators.reading import check_entries, marked, read_numbers
 from twofold.io.arrays import READERS, open_arrays, shaped
 from twofold.paper import datasets
 
@@ -98,8 +98,13 @@ def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndar
     return np.zeros(rows.shape, dtype=bool) if mask is None else mask
 
 
-def check_entries(collection: Collection, missing_values: float | None) -> None:
-    """Raise a ValueError for samples that are not finite or completely missing."""
+def check_collection(
+    collection: Collection, missing_values: float | None, *, fitted: bool
+) -> None:
+    """Raise a ValueError for samples that are not finite or completely missing.
+
+    Their squares must be numbers, too: ``fitted`` is as for ``check_entries``.
+    """
     missing = missing_entries(collection.images, missing_values)
     rows = collection.images.reshape(missing.shape)
     wrong = ~(np.isfinite(rows) | missing)  # missing entries may be NaN
@@ -120,6 +125,9 @@ def check_entries(collection: Collection, missing_values: float | None) -> None:
             f"{missing_values:g}, which stands for missing ones, alone; leave such "
             "samples out"
         )
+    if rows.dtype.kind == "f":  # integers are never too large
+        observed = np.where(missing, 0, rows) if missing.any() else rows
+        check_entries(read_numbers(observed, "X"), collection.title, fitted=fitted)
 
 
 def kind_of(source: Source) -> str:
@@ -132,6 +140,8 @@ def kind_of(source: Source) -> str:
                     "folder, pattern or array file alone"
                 )
         return "images"
+    if not str(source):
+        raise ValueError("the input must have a name, got an empty one")
     path = Path(source)
     if path.is_file() and path.suffix.lower() in READERS:
         return "array"

@@ -155,9 +155,16 @@ def _relative_errors(
     typical = model.state_.typical_norm
     divisor = divisors(norms, model.state_.scale, typical)
     centroids = to_numpy(model.components_) / typical
-    errors = reconstruction_errors(
-        samples / divisor[:, None], coefficients, centroids, missing
-    )
+    scaled = samples / divisor[:, None]
+    with np.errstate(over="ignore"):  # of numbers in a forged model file
+        errors = to_numpy(
+            reconstruction_errors(scaled, coefficients, centroids, missing)
+        )
+    if not np.isfinite(errors).all():
+        raise ValueError(
+            "the model must reconstruct X in finite numbers, but its own do not fit "
+            "together; fit it again"
+        )
     if missing is not None:
         norms = sample_norms(np.where(missing.reshape(samples.shape), 0, samples))
     return errors * divisor / positive_or_one(norms)

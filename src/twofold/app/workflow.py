@@ -12,7 +12,7 @@ from twofold.app.collection import (
     Collection,
     Reading,
     Source,
-    check_entries,
+    check_collection,
     kind_of,
     read_collection,
 )
@@ -98,7 +98,7 @@ def cluster(
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
     missing_values = _base_model(model).missing_values
-    check_entries(collection, missing_values)
+    check_collection(collection, missing_values, fitted=True)
     _fit(model, collection)
     extras = (sort, missing_values is not None, isinstance(model, AutoTSNMF))
     # Optional files, and the five that are always reported by ``_write_files``.
@@ -248,7 +248,7 @@ def predict(
             f"samples of {source} must be {needed} for the model in {path}, got {came}"
         )
     collection = replace(collection, images=images)
-    check_entries(collection, model.missing_values)
+    check_collection(collection, model.missing_values, fitted=False)
     assignments = assign_new(model, images)
     return collection, assignments, origin.nearest(model, assignments)
 

@@ -123,9 +123,7 @@ class PCA2D(Decomposition):
             if side not in (name, "both"):
                 projection = np.eye(len(spectrum), dtype=samples.dtype)
             projections.append(projection)
-            # Variances may overflow in the unit of X; unit**2 would do so earlier.
-            with np.errstate(over="ignore", under="ignore"):
-                variances.append(unit * spectrum * unit)
+            variances.append(unit * spectrum * unit)
         self.mean_ = from_stack(self._mean[None], self.sample_shape_)[0]
         self.left_projection_, self.right_projection_ = projections
         self.left_variance_, self.right_variance_ = variances
@@ -173,7 +171,7 @@ class PCA2D(Decomposition):
         """
         check_is_fitted(self)
         Q, P = self.left_projection_, self.right_projection_
-        codes = to_numpy(read_codes(X, self._n_features_out, "n_features_out"))
+        codes = to_numpy(read_codes(X, self._n_features_out, "n_features_out", Q))
         shape = (self._mean.shape[0], Q.shape[1], P.shape[1])
         cores = codes.astype(Q.dtype, copy=False).reshape(-1, *shape)
         return from_stack(Q @ cores @ P.T + self._mean, self.sample_shape_)

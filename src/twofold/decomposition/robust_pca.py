@@ -17,7 +17,7 @@ from twofold.estimators.progress import (
     FitProgress,
     warn_unfinished,
 )
-from twofold.estimators.scaling import sample_norms
+from twofold.estimators.scaling import new_divisors
 
 _OUTLYING = 1e4
 """Largest ratio of an entry to the median entry for which ``fit`` does not warn."""
@@ -128,7 +128,6 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
         """
         check_counts(self, ("max_iter",))
         flat = self._read_flat(X, reset=True)
-        sample_norms(flat)  # called for its check: it rejects norms that overflow
         self._warn_of_outlying_entries(flat)
         theoretical = 1 / np.sqrt(max(flat.shape))
         weight = theoretical if self.sparsity_weight is None else self.sparsity_weight
@@ -194,6 +193,8 @@ class RobustPCA(CallbackSupportMixin, Decomposition):
     def _coordinates(self, flat: np.ndarray) -> np.ndarray:
         """Return the coordinates (m, rank) of new samples (m, f)."""
         unit = self._unit
+        # Called for its check: it refuses samples that would overflow in this dtype.
+        new_divisors(flat, "global", unit, self.components_.dtype)
         components = self.components_.reshape(self.n_components_, flat.shape[1])
         codes = split_rows(
             np.asarray(flat, dtype=np.float64) / unit,

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import Array
 from twofold.estimators._sklearn import Interval, _fit_context
-from twofold.estimators.parameters import draw_seeds
+from twofold.estimators.parameters import check_counts, draw_seeds
 from twofold.estimators.problem import Problem, read_problem
 from twofold.estimators.progress import SearchProgress
-from twofold.estimators.search.cache import PreviewCache
+from twofold.estimators.search.cache import PreviewCache, cache_defect
 from twofold.estimators.search.candidates import Candidate, CandidateProber, Preview
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
@@ -31,11 +31,11 @@ from twofold.estimators.search.cluster_numbers import (
 from twofold.estimators.search.grid import (
     Fit,
     FitPlan,
-    check_all_weights,
     check_unsearched,
     fit_again,
     fit_best,
     grid,
+    read_weights,
     results,
 )
 from twofold.estimators.search.plots import plot_search
@@ -189,22 +189,29 @@ class AutoTSNMF(
         -------
         self : AutoTSNMF
         """
+        check_counts(self, ("n_starts", "max_fits"))
+        defect = None if self.cache is None else cache_defect(self.cache)
+        if defect:
+            raise ValueError(f"cache {defect}")
         seeds = draw_seeds(self.random_state, self.n_starts)
         base = self.base_estimator()
         base.set_params(n_clusters=1, random_state=seeds[0])._validate_params()
         check_unsearched(base)
         problem = read_problem(base, X, mask)
-        check_all_weights(base, problem, self.energy_weights, self.graph_weights)
-        searched = self.graphs, self.n_directions, self.energy_weights
+        energy_weights, graph_weights = (
+            read_weights(getattr(self, name), name, problem.samples)
+            for name in ("energy_weights", "graph_weights")
+        )
+        searched = self.graphs, self.n_directions, energy_weights
         candidates = grid(base, problem, *searched)
-        n_fits = min(self.n_starts * len(self.graph_weights), self.max_fits)
+        n_fits = min(self.n_starts * len(graph_weights), self.max_fits)
         # A preview counts for half a fit.
         candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
         progress = SearchProgress(self.verbose, len(candidates), n_fits)
         prober = self._prober(problem, progress)
         previews = self._preview_all(prober, candidates)
         if previews:
-            plan = FitPlan(seeds, list(self.graph_weights), n_fits, progress)
+            plan = FitPlan(seeds, graph_weights, n_fits, progress)
             fits = fit_best(base, previews, prober, plan, X)
         else:  # no graph is connected well enough
             model = clone(base).set_params(n_clusters=self.n_clusters_)

@@ -1,5 +1,6 @@
 """The fitted state of TSNMF: all that prediction, results and model files share."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from twofold.core.modularity import indicator
 from twofold.core.prediction import Predictor, project_both
 from twofold.estimators.labels import mean_rows
 from twofold.estimators.reading import to_stack
-from twofold.estimators.scaling import new_divisors, scaled
+from twofold.estimators.scaling import largest_entry, new_divisors, scaled
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,16 @@ class FittedState:
         return self._predict_projected(project_both(samples, self.projections))
 
     def _predict_projected(self, projected: tuple[Array, ...]) -> Prediction:
-        edges = self.predictor.edges(projected)
-        coefficients = self.predictor.predict(projected, edges) / self.lengths
+        # The numbers of a forged model file may be finite but not their products.
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = self.predictor.edges(projected)
+            coefficients = self.predictor.predict(projected, edges) / self.lengths
+        peak = float(array_namespace(coefficients).max(coefficients))
+        if not peak <= largest_entry(coefficients, math.prod(coefficients.shape)):
+            raise ValueError(
+                f"the model must give X finite coefficients, got {peak:.0e}: its "
+                "numbers do not fit together; fit it again"
+            )
         return Prediction(coefficients, edges)
 
     def _refilled(self, samples: Array, missing: Array, first: Prediction) -> Array:

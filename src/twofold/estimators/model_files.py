@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,8 +90,13 @@ def save_model(
     Path
         Path of the file.
     """
+    if not isinstance(model, TSNMF):
+        raise TypeError(
+            f"model must be a TSNMF, got {type(model).__name__}; of an AutoTSNMF give "
+            "best_estimator_"
+        )
     check_is_fitted(model)
-    folder = Path(folder)
+    folder = _path(folder, "folder")
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder; make it first")
     with _one_line_errors("model", "set its parameters right and fit it again"):
@@ -100,7 +106,7 @@ def save_model(
         record = read_record(json.loads(to_json(facts | {"about": {}, "sha256": ""})))
         layouts = {name: (a.dtype.name, a.shape) for name, a in arrays.items()}
         check_layouts(layouts, record.fit)
-        check_values(arrays)
+        check_values(arrays, record.fit)
     with _one_line_errors("about", "give a smaller dict of what JSON can hold"):
         if not isinstance(about, dict | None):
             raise ValueError(f"must be a dict, got {reprlib.repr(about)}")
@@ -132,7 +138,7 @@ def load_model(path: str | Path) -> tuple[TSNMF, dict[str, Any]]:
     about : dict
         The ``about`` that was given to ``save_model``, or an empty dict.
     """
-    path = _file(Path(path))
+    path = _file(_path(path, "path"))
     with path.open("rb") as start:
         n_header = int.from_bytes(start.read(8), "little")
     with _one_line_errors(path, _AGAIN):
@@ -159,6 +165,13 @@ def _one_line_errors(subject: str | Path, way_out: str) -> Iterator[None]:
         # Names and values of a hostile file may be megabytes long.
         reason = reason if len(reason) <= 300 else f"{reason[:300]}..."
         raise ValueError(f"{subject}: {reason}; {way_out}") from error
+
+
+def _path(path: Any, name: str) -> Path:
+    """Return an argument as a path."""
+    if not isinstance(path, str | PathLike) or not str(path):
+        raise TypeError(f"{name} must be a path, got {reprlib.repr(path)}")
+    return Path(path)
 
 
 def _file(path: Path) -> Path:
@@ -193,7 +206,7 @@ def _read(path: Path) -> tuple[Record, dict[str, np.ndarray]]:
     del found["sha256"]
     if _digest(found, arrays) != record.sha256:
         raise ValueError("must be as it was written, but is damaged (SHA-256 differs)")
-    check_values(arrays)
+    check_values(arrays, record.fit)
     # Rounding in products of matrices depends on the order of their entries.
     return record, arrays | {
         name: np.asfortranarray(arrays[name]) for name in record.fit.column_major

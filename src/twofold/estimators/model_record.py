@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 import twofold
 from twofold.core import terms
 from twofold.core.graphs import graph_kind
+from twofold.estimators.parameters import check_weights
 
 FORMAT, VERSION = "twofold model", 1
 
@@ -21,6 +22,9 @@ MAX_RECORD = 64 * 2**20
 """Maximum number of bytes of a record in the header of a file."""
 
 _MAX = sys.float_info.max
+
+_ROUNDING = 1e-3
+"""Largest inner product of two orthonormal columns in single precision."""
 
 
 class NewerVersionError(ValueError):
@@ -104,6 +108,7 @@ class Spec(NamedTuple):
     lowest: float = -_MAX
     highest: float = _MAX
     dtype: str = ""  # empty for the precision of the fit
+    orthonormal: bool = False  # whether the columns are
 
 
 ARRAYS = {
@@ -111,25 +116,25 @@ ARRAYS = {
     "coefficients_": Spec("n k", 0),
     "labels_": Spec("n", 0, dtype="int64"),
     "reconstruction_error_": Spec("n", 0),
-    "left_projection_": Spec("height left"),
-    "right_projection_": Spec("width right"),
+    "left_projection_": Spec("height left", orthonormal=True),
+    "right_projection_": Spec("width right", orthonormal=True),
     "objective_history_": Spec("iterations", dtype="float64"),
     "objective_terms": Spec("terms iterations", dtype="float64"),
     "fitted_coefficients": Spec("rows k", 0),
     "fitted_labels": Spec("rows", 0, dtype="int64"),
     "lengths": Spec("1 k", 5e-324),  # positive
     "centers": Spec("found k", 0),
-    "left.directions": Spec("1 height left"),
+    "left.directions": Spec("1 height left", orthonormal=True),
     "left.features": Spec("rows channels*width*left"),
     "left.centroid_features": Spec("k channels*width*left"),
     "left.bandwidth": Spec("1 1", 0),
-    "right.directions": Spec("1 width right"),
+    "right.directions": Spec("1 width right", orthonormal=True),
     "right.features": Spec("rows channels*height*right"),
     "right.centroid_features": Spec("k channels*height*right"),
     "right.bandwidth": Spec("1 1", 0),
     "completion.mean": Spec("channels height width"),
-    "completion.left": Spec("height down"),
-    "completion.right": Spec("width across"),
+    "completion.left": Spec("height down", orthonormal=True),
+    "completion.right": Spec("width across", orthonormal=True),
     "completion.gain": Spec("channels down across", 0, 1),
     "init": Spec("n k", 0, dtype="float64"),
 }
@@ -190,18 +195,59 @@ def _check_names(found: set[str]) -> None:
         )
 
 
-def check_values(arrays: dict[str, np.ndarray]) -> None:
+def check_values(arrays: dict[str, np.ndarray], fit: Fit) -> None:
     """Raise a ValueError for numbers that no fit leaves behind."""
     for name, array in arrays.items():
-        _, lowest, highest, _ = ARRAYS[name]
-        # Python's floats, since 5e-324 would be 0 in single precision.
-        least, most = float(array.min()), float(array.max())
-        if not lowest <= least <= most <= highest:  # or NaN
-            raise ValueError(
-                f"{name} must hold finite numbers from {lowest} to {highest}, got "
-                f"{least} to {most}"
-            )
+        _check_range(name, array)
+        if ARRAYS[name].orthonormal:
+            _check_orthonormal(name, array)
+    _check_norm(fit.typical_norm, arrays["components_"])
+    check_weights([fit.weights], arrays["components_"])
     n_found = len(arrays["centers"])
     for name in ("labels_", "fitted_labels"):
         if not np.array_equal(np.unique(arrays[name]), np.arange(n_found)):
             raise ValueError(f"{name} must name {n_found} clusters, from 0 on")
+
+
+def _check_range(name: str, array: np.ndarray) -> None:
+    """Raise a ValueError unless all numbers are in the range of an array."""
+    _, lowest, highest, dtype, _ = ARRAYS[name]
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {array.shape}")
+    if not dtype:  # predictions add up squares of what is in the precision of the fit
+        highest = min(highest, _root(array))
+        lowest = max(lowest, -highest)
+    # Python's floats, since 5e-324 would be 0 in single precision.
+    least, most = float(array.min()), float(array.max())
+    if not lowest <= least <= most <= highest:  # or NaN
+        raise ValueError(
+            f"{name} must hold finite numbers from {lowest:.3g} to {highest:.3g}, got "
+            f"{least} to {most}"
+        )
+
+
+def _check_norm(typical: float, components: np.ndarray) -> None:
+    """Raise a ValueError unless a norm is of the unit of the components."""
+    largest = float(np.finfo(components.dtype).max)
+    peak = float(np.abs(components).max())
+    # As for new samples, the fourth power of what is scaled must not overflow.
+    if not peak / largest**0.25 <= typical <= largest**0.5:
+        raise ValueError(
+            "typical_norm must be the norm of typical samples, got "
+            f"{typical} beside components_ up to {peak:.1e}"
+        )
+
+
+def _root(array: np.ndarray) -> float:
+    """Return the largest entry of an array whose squares have a finite sum."""
+    return math.sqrt(float(np.finfo(array.dtype).max) / array.size)
+
+
+def _check_orthonormal(name: str, array: np.ndarray) -> None:
+    """Raise a ValueError unless the columns of ([1,] d, r) are orthonormal."""
+    columns = array.reshape(-1, array.shape[-1]).astype(np.float64)
+    error = np.abs(columns.T @ columns - np.eye(columns.shape[1])).max()
+    if error > _ROUNDING:
+        raise ValueError(
+            f"{name} must have orthonormal columns, got products off by {error:.1e}"
+        )

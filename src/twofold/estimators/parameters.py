@@ -16,13 +16,22 @@ from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import default_kind, graph_kind
 from twofold.core.state import SolverOptions
 from twofold.core.terms import TERMS
-from twofold.estimators.reading import are_vectors, check_finite, is_count, read_numbers
+from twofold.estimators.reading import (
+    are_vectors,
+    check_finite,
+    check_marker,
+    is_count,
+    read_numbers,
+)
 
 _MIN_DIRECTIONS, _MIN_FEATURES = 4, 32
 """Minimum numbers of directions and of projected entries with ``n_directions=None``."""
 
 COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
 """Parameters of TSNMF that are positive integers, or None if that is accepted."""
+
+_MAX_COUNT = 10**9
+"""Largest value of such a parameter."""
 
 _LIFT = 1e-3
 """Entries of a given start are at least this fraction of its largest entry."""
@@ -48,16 +57,10 @@ def solver_options(estimator: Any, samples: Array) -> SolverOptions:
 def check_parameters(model: Any) -> None:
     """Raise the errors of ``TSNMF.fit`` that do not depend on X."""
     model._validate_params()
+    check_marker(model.missing_values)
     check_counts(model, COUNTS)
     if model.n_directions is not None:
         read_directions(model.n_directions)
-    marker = model.missing_values
-    # A larger integer has no float value.
-    too_large = isinstance(marker, Integral) and abs(int(marker)) > sys.float_info.max
-    if isinstance(marker, bool) or too_large:
-        raise ValueError(
-            f"missing_values must be a number or None, got {reprlib.repr(marker)}"
-        )
 
 
 def term_weights(estimator: Any) -> dict[str, float]:
@@ -143,11 +146,33 @@ def draw_seeds(random_state: Any, count: int) -> list[int]:
 
 
 def check_counts(estimator: Any, names: Iterable[str]) -> None:
-    """Raise a ValueError for True, which scikit-learn's validation takes for 1."""
+    """Raise a ValueError for numbers that scikit-learn's validation lets pass.
+
+    It takes True for 1, and has no limit for integers, which become floats or sizes.
+    """
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
+            most = f"{sys.float_info.max:.1e}"
+            raise ValueError(
+                f"{name} must be at most {most}, got {reprlib.repr(value)}"
+            )
     for name in names:
         value = getattr(estimator, name)
         if value is not None and not is_count(value):
             raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        if value is not None and value > _MAX_COUNT:
+            raise ValueError(f"{name} must be at most {_MAX_COUNT:,}, got {value!r}")
+
+
+def read_sequence(values: Any, name: str, expected: str) -> list[Any]:
+    """Return the values of a parameter that is a sequence, which must not be empty."""
+    try:
+        found = [] if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        found = []
+    if not found:
+        raise ValueError(f"{name} must be {expected}, got {reprlib.repr(values)}")
+    return found
 
 
 def given_start(

@@ -1,6 +1,8 @@
 """X read into a validated stack of samples (n, c, h, w), and back."""
 
 import math
+import reprlib
+import sys
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ from array_api_compat import array_namespace, device, is_torch_array
 from sklearn.utils.validation import validate_data
 
 from twofold.core.arrays import AnyArray, Array, Tensor, like, to_numpy
-from twofold.estimators.scaling import row_blocks
+from twofold.estimators.scaling import largest_entry, row_blocks, smallest_peak
 
 _WAY_OUT = "set missing_values=np.nan to fit what was observed, or fill them"
 
@@ -36,7 +38,8 @@ def read_samples(
     The parameter ``missing_values`` of the estimator, if it has one, the masked entries
     of a masked array and ``mask`` mark missing entries. The mask is of the shape of X,
     of X flattened, or of one channel. ``sample_shape`` is the shape of one flat sample.
-    In a fit, ``reset`` sets ``n_features_in_``; otherwise X is checked against it.
+    In a fit, ``reset`` sets ``n_features_in_``; otherwise X is checked against it. The
+    squares of X must be numbers of its precision, see ``check_entries``.
     """
     handles_missing = hasattr(estimator, "missing_values")
     if handles_missing and isinstance(X, np.ma.MaskedArray):
@@ -51,11 +54,13 @@ def read_samples(
             given = array_namespace(rows).asarray(given, device=device(rows))
         missing = given if missing is None else missing | given
     if missing is None:
-        check_finite(rows, "X", _WAY_OUT if handles_missing else "fill them")
+        way_out = _WAY_OUT if handles_missing else "fill them"
+        check_entries(rows, "X", way_out, fitted=reset)
         return Samples(to_stack(rows, shape), None, shape)
     xp = array_namespace(rows)
     rows = xp.where(missing, xp.zeros_like(rows), rows)
-    check_finite(rows, "X", "fill them" if is_nan(marker) else _WAY_OUT)
+    way_out = "fill them" if is_nan(marker) else _WAY_OUT
+    check_entries(rows, "X", way_out, fitted=reset)
     _check_observed(missing)
     return Samples(to_stack(rows, shape), to_stack(missing, shape), shape)
 
@@ -85,15 +90,24 @@ def _read_rows(
 
 def is_nan(value: Any) -> bool:
     """Return whether a parameter is NaN."""
-    return isinstance(value, Real) and math.isnan(value)
+    return isinstance(value, Real) and value != value  # of any size
+
+
+def check_marker(value: Any) -> None:
+    """Raise a ValueError unless ``missing_values`` is None or a float can hold it."""
+    # A larger integer has no float value.
+    too_large = isinstance(value, Integral) and abs(int(value)) > sys.float_info.max
+    if isinstance(value, bool) or too_large:
+        raise ValueError(
+            f"missing_values must be a number or None, got {reprlib.repr(value)}"
+        )
 
 
 def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
     """Return which entries equal the marker of missing entries, if there is one."""
     if missing_values is None:
         return None
-    if isinstance(missing_values, bool):
-        raise ValueError(f"missing_values must be a number, got {missing_values}")
+    check_marker(missing_values)
     if is_nan(missing_values):
         return array_namespace(rows).isnan(rows)
     return rows == missing_values
@@ -101,7 +115,7 @@ def marked(rows: AnyArray, missing_values: float | None) -> AnyArray | None:
 
 def read_mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Read a mask as an array of the given shape, (n, ...)."""
-    array = np.asarray(to_numpy(mask))
+    array = _as_numpy(to_numpy(mask) if is_torch_array(mask) else mask, "mask")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise ValueError(
             f"mask must hold True where an entry is missing and False elsewhere, got "
@@ -149,19 +163,19 @@ def from_stack(stack: AnyArray, shape: tuple[int, ...]) -> AnyArray:
 def combine(codes: Any, components: AnyArray, name: str) -> AnyArray:
     """Combine components (k, *shape) by codes (m, k); errors use ``name`` for k."""
     k, *shape = components.shape
-    weights = read_codes(codes, k, name)
+    weights = read_codes(codes, k, name, components)
     flat = like(weights, components) @ components.reshape(k, math.prod(shape))
     return flat.reshape(-1, *shape)
 
 
-def read_codes(codes: Any, k: int, name: str) -> Array:
-    """Validate codes as from ``transform``: (m, k)."""
+def read_codes(codes: Any, k: int, name: str, model: Array | None = None) -> Array:
+    """Validate codes as from ``transform``, (m, k), in the precision of ``model``."""
     weights = read_numbers(codes, "X")
     if weights.ndim != 2 or weights.shape[1] != k:
         raise ValueError(
             f"X must be of shape (m, {name}={k}), got {tuple(weights.shape)}"
         )
-    check_finite(weights, "X")
+    check_entries(weights, "X", like=model)
     return weights
 
 
@@ -193,16 +207,65 @@ def read_numbers(values: Any, name: str) -> Array:
             f"{name} must hold numbers, got dtype {array.dtype} and shape {array.shape}"
         )
     single = array.dtype.kind == "f" and array.itemsize == 4  # of any byte order
-    return np.asarray(array, dtype=np.float32 if single else np.float64, order="C")
+    with np.errstate(over="ignore"):  # longer floats may become infinite
+        return np.asarray(array, dtype=np.float32 if single else np.float64, order="C")
+
+
+def check_entries(
+    array: Array,
+    name: str,
+    way_out: str = "fill them",
+    *,
+    fitted: bool = False,
+    like: Array | None = None,
+) -> None:
+    """Raise a ValueError unless the squares of all entries of (n, f) can be summed.
+
+    The sum must be finite in the precision of ``like``, by default the array itself.
+    If the entries are ``fitted``, the largest square must not vanish, unless all are 0:
+    variances and distances would be 0.
+    """
+    peak, template = _peak(array), array if like is None else like
+    if not math.isfinite(peak):
+        check_finite(array, name, way_out)
+    most = largest_entry(template, max(1, math.prod(array.shape)))
+    least = smallest_peak(template) if fitted else 0.0
+    if peak == 0 or least <= peak <= most:
+        return
+    if peak > most:
+        expected = f"entries of magnitudes up to {most:.0e}"
+        factor = f"divide {name} by {_power_of_ten(peak / most)}"
+    else:
+        expected = f"a largest magnitude of 0 or from {least:.0e} on"
+        factor = f"multiply {name} by {_power_of_ten(least / peak)}"
+    dtype = str(template.dtype).rpartition(".")[-1]
+    if like is None and dtype == "float32":
+        factor += ", or convert it to float64"
+    raise ValueError(
+        f"{name} must have {expected}, whose squares {dtype} can hold, got "
+        f"{peak:.1e}; {factor}"
+    )
+
+
+def _power_of_ten(ratio: float) -> str:
+    return f"1e{math.ceil(math.log10(ratio))}"
+
+
+def _peak(array: Array) -> float:
+    """Return the largest magnitude of (n, f); NaN or infinity if there is any."""
+    xp, (n, f) = array_namespace(array), array.shape
+    # By blocks, and without the copy that ``xp.abs`` makes.
+    blocks = [array[block] for block in row_blocks(n, f)] if f else []
+    ends = [float(end) for part in blocks for end in (xp.max(part), -xp.min(part))]
+    return float(np.max(ends, initial=0.0))
 
 
 def check_finite(array: Array, name: str, way_out: str = "fill them") -> None:
     """Raise a ValueError that counts the entries of (n, f) that are not finite."""
     xp = array_namespace(array)
-    # By blocks: a boolean array of all entries is made for the error message only.
-    if all(xp.all(xp.isfinite(array[block])) for block in row_blocks(*array.shape)):
-        return
     finite = xp.isfinite(array)
+    if xp.all(finite):
+        return
     n_nan = int(xp.sum(xp.astype(xp.isnan(array), xp.int64)))
     n_bad = int(xp.sum(xp.astype(~finite, xp.int64)))
     first = int(xp.argmax(xp.astype(~xp.all(finite, axis=1), xp.int64)))
@@ -230,7 +293,8 @@ def _objects_as_numbers(objects: np.ndarray, name: str) -> np.ndarray:
     except (OverflowError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         message = f"{name} must hold numbers, got dtype object: {reason}"
-        raise type(error)(message) from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(message) from None
 
 
 def _float_tensor(tensor: Tensor, name: str) -> Array:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import AnyArray, Array, positive_or_one, slices
+from twofold.core.arrays import AnyArray, Array, positive_or_one, slices, to_numpy
 
 SCALES = ("auto", "sample", "global")
 
-_HEADROOM = 1e-6
-"""Largest norm as a fraction of the largest number, so that centroids fit, too."""
+_HEADROOM = 4
+"""Factor by which entries stay below the root of the largest number, for products."""
 
 _BLOCK_ENTRIES = 2**18
 """Number of entries that are read at once, so that they stay in the cache."""
@@ -22,19 +22,30 @@ def row_blocks(n: int, f: int) -> list[slice]:
     return slices(n, _BLOCK_ENTRIES // max(1, f))
 
 
+def largest_entry(like: Array, count: int) -> float:
+    """Return up to which number ``count`` entries can be squared and added.
+
+    It has one digit. ``like`` is an array of the precision of the entries.
+    """
+    largest = float(array_namespace(like).finfo(like.dtype).max)
+    root = math.sqrt(largest / count) / _HEADROOM
+    exponent = math.floor(math.log10(root))
+    return float(f"{int(root / 10.0**exponent)}e{exponent}")
+
+
+def smallest_peak(like: Array) -> float:
+    """Return the power of ten from which on squares do not vanish."""
+    smallest = float(array_namespace(like).finfo(like.dtype).smallest_normal)
+    return float(f"1e{math.ceil(math.log10(math.sqrt(smallest) * _HEADROOM))}")
+
+
 def sample_norms(samples: AnyArray) -> AnyArray:
-    """Compute the Frobenius norms (n,) without overflow of the squares."""
+    """Compute the Frobenius norms (n,); squares neither overflow nor vanish."""
     xp = array_namespace(samples)
     n, *shape = samples.shape
     blocks = row_blocks(n, math.prod(shape))
     parts = [_peaks_and_lengths(samples[block]) for block in blocks]
     peaks, relative = (xp.concat(part) for part in zip(*parts, strict=True))
-    largest = _HEADROOM * float(xp.finfo(samples.dtype).max)
-    if xp.any(peaks > largest / positive_or_one(relative)):  # the product may overflow
-        raise ValueError(
-            f"X must have samples of norms up to {largest:.0e} in {samples.dtype}, got "
-            f"values up to {float(xp.max(peaks)):.1e}; divide X by a constant"
-        )
     return peaks * relative
 
 
@@ -66,14 +77,18 @@ def new_divisors(samples: AnyArray, scale: str, typical: float, dtype: Any) -> A
     Raise a ValueError if a sample is too large for the dtype of the fit.
     """
     norms = sample_norms(samples)
+    xp = array_namespace(norms)
+    numbers = xp.finfo(norms.dtype)
+    if not float(numbers.smallest_normal) <= typical <= float(numbers.max):
+        norms = xp.astype(norms, xp.float64)  # which has the typical norm
     divisor = divisors(norms, scale, typical)
     # The fourth power of a scaled norm must not overflow.
     limit = float(np.finfo(dtype).max) ** 0.25
-    largest = float(array_namespace(norms).max(norms / divisor))
-    if largest > limit:
+    if (to_numpy(norms) > limit * to_numpy(divisor).astype(np.float64)).any():
         raise ValueError(
-            f"X must have samples of norms up to {limit:.0e} times that of the fitted "
-            f"ones, got {largest:.0e}"
+            f"X must have samples of norms up to {limit * typical:.0e}, {limit:.0e} "
+            f"times that of the fitted ones, got {to_numpy(norms).max():.0e}; fit the "
+            "model to samples of this unit"
         )
     return divisor
 

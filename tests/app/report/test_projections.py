@@ -1,6 +1,7 @@
 """What is kept, as sums over pixels."""
 
 import numpy as np
+import problems
 import pytest
 
 from twofold import TSNMF
@@ -90,3 +91,12 @@ def test_blank_samples_do_not_count():
     more = np.concatenate([images, np.zeros((5, 5, 4))])
     found = [view.kept for view in describe_projections(more, model).views]
     assert found == pytest.approx(known, abs=1e-4)
+
+
+def test_dark_samples_count_as_others():
+    """The squares of their entries vanish."""
+    images = problems.images(n=24)
+    plain = describe_projections(images, model := fitted(images, 2))
+    images[::2] *= 1e-200
+    dark = describe_projections(images, model)
+    assert [view.kept for view in dark.views] == [view.kept for view in plain.views]

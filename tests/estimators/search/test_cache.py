@@ -1,5 +1,6 @@
 """Previews that a search keeps in a folder, and what may lie there instead."""
 
+import errno
 import shutil
 
 import numpy as np
@@ -91,3 +92,25 @@ def test_objects_in_a_file_are_not_unpickled(auto, copied, images):
     for path in copied.cache.iterdir():
         np.savez(path, labels=np.array([{}], dtype=object))
     np.testing.assert_array_equal(copied.fit(images).labels_, auto.labels_)
+
+
+def test_a_folder_that_is_full(images, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    reason = "could not be written to: No space left on device; make room or name"
+    with pytest.raises(OSError, match=rf"^cache {tmp_path} {reason}"):
+        AutoTSNMF(3, cache=tmp_path, **FEW).fit(images)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_is_found_before_anything_is_read(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nowhere").symlink_to("none")
+    for cache in ("", "nowhere", tmp_path / "nowhere"):
+        with pytest.raises(ValueError, match=r"^cache must be"):
+            AutoTSNMF(3, cache=cache).fit("no samples")
+    assert [path.name for path in tmp_path.iterdir()] == ["nowhere"]

@@ -9,7 +9,7 @@ import typer
 
 import twofold
 from twofold.app.cli import cluster, datasets, predict, report, reproduce
-from twofold.app.cli.console import UsageError, debugging, say
+from twofold.app.cli.console import UsageError, debugging, reason_of, say
 
 app = typer.Typer(
     name="twofold",
@@ -64,6 +64,11 @@ def main() -> None:
     except UsageError as error:
         say("Error", _usage_text(error))
         code = 2
+    except OSError as error:  # the help or the version could not be printed
+        if isinstance(error, BrokenPipeError) or "--debug" in arguments:
+            raise
+        say("Error", reason_of(error))
+        code = 1
     sys.exit(code)
 
 

@@ -15,6 +15,7 @@ from twofold.app.cli.model import (
     choice_facts,
     make_model,
     read_request,
+    with_options,
 )
 from twofold.progress import listening
 
@@ -153,6 +154,8 @@ def _run(
         written = page.exists() and page.stat().st_mtime >= begin
         say("Stopped", f"after {page}" if written else "nothing was written")
         raise
+    except ValueError as error:
+        raise ValueError(with_options(str(error))) from error
     facts = choice_facts(model)
     if request.missing is not None:
         missing = missing_entries(collection.images, request.missing)
@@ -198,13 +201,8 @@ def _reading(
     from twofold.app.collection import Reading, kind_of
 
     are_images = kind_of(source) == "images"
-    what, unfit = ("array", for_arrays) if are_images else ("image", for_images)
-    for name, value in unfit.items():
-        if value is not None:
-            raise typer.BadParameter(
-                f"is for {what} files, and {source} is none",
-                param_hint=f"--{name.replace('_', '-')}",
-            )
+    options.check_kind(source, for_images, "images")
+    options.check_kind(source, for_arrays, "array")
     if are_images:
         size, fit = for_images["size"], for_images["fit"]
         return Reading(
@@ -232,7 +230,8 @@ def _sizes(text: str | None, option: str, least: int, most: int) -> Any:
     if not whole or not least <= len(parts) <= most:
         example = "64 or 48x64" if least == 1 else "32x32"
         raise typer.BadParameter(
-            f"expected sizes up to {_LARGEST}, such as {example}, got {text}",
+            f"expected sizes up to {_LARGEST}, such as {example}, got "
+            f"{text or 'nothing'}",
             param_hint=option,
         )
     numbers = tuple(int(part) for part in parts)

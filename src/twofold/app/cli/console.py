@@ -41,14 +41,22 @@ def one_line_errors(command: Callable[P, T]) -> Callable[P, T]:
         except Exception as failure:
             if debugging.get():
                 raise
-            if isinstance(failure, MemoryError):
-                failure = ValueError("out of memory; take fewer or smaller images")
-            expected = isinstance(failure, ValueError | OSError | RuntimeError)
-            kind = "" if expected else f"{type(failure).__name__}: "
-            say("Error", f"{kind}{failure}")
+            say("Error", reason_of(failure))
             raise typer.Exit(1) from None
 
     return shown
+
+
+def reason_of(failure: Exception) -> str:
+    """Return the text of a failure for a user."""
+    if isinstance(failure, MemoryError):
+        about = f" ({failure})" if str(failure) else ""
+        return f"out of memory{about}; give fewer or smaller samples"
+    if isinstance(failure, OSError) and failure.strerror:  # of the operating system
+        where = failure.filename or "the output could not be written"
+        return f"{where}: {failure.strerror}"
+    expected = isinstance(failure, ValueError | OSError | RuntimeError)
+    return str(failure) if expected else f"{type(failure).__name__}: {failure}"
 
 
 def say(kind: str, text: str) -> None:

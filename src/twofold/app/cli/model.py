@@ -23,6 +23,13 @@ PARAMETERS = {
 }
 """Options that set a parameter of TSNMF. With any of them there is no search."""
 
+_NAMES = PARAMETERS | {
+    "--key": "key",
+    "--labels": "labels",
+    "--sample-shape": "sample_shape",
+}
+"""Options by what the library calls them."""
+
 _NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 """A number of clusters, or a range of numbers."""
 
@@ -82,7 +89,7 @@ def _read_numbers(text: str) -> int | range | None:
     if not 1 <= low <= high:
         raise typer.BadParameter(
             "expected a number from 1, such as 12, a range, such as 8-16, or auto, "
-            f"got {text}",
+            f"got {text or 'nothing'}",
             param_hint="--clusters",
         )
     return low if low == high else range(low, high + 1)
@@ -103,6 +110,7 @@ def check_count(request: ModelRequest, count: int) -> None:
 def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     """Return a TSNMF if a parameter of it was given, else a search."""
     from twofold import TSNMF, AutoTSNMF
+    from twofold.estimators.search.cache import cache_defect
 
     base = TSNMF(missing_values=request.missing)
     if request.parameters:
@@ -110,6 +118,9 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
         base.set_params(**request.parameters)
         _check_parameters(base)
         return base
+    defect = "" if request.cache is None else cache_defect(request.cache)
+    if defect:
+        raise typer.BadParameter(defect, param_hint="--cache")
     return AutoTSNMF(
         request.numbers,
         estimator=base,
@@ -126,18 +137,29 @@ def _check_parameters(model: "TSNMF") -> None:
     would make every command slow.
     """
     from twofold.core.graphs import KINDS
+    from twofold.estimators.parameters import check_parameters
 
     kinds = ("auto", *KINDS)
     if model.graph not in kinds:
         raise typer.BadParameter(
-            f"expected one of {', '.join(kinds)}, got {model.graph}",
+            f"expected one of {', '.join(kinds)}, got {model.graph or 'nothing'}",
             param_hint="--graph",
         )
     try:
-        model._validate_params()
+        check_parameters(model)
     except ValueError as error:
-        named = (o for o, name in PARAMETERS.items() if f"'{name}'" in str(error))
-        raise typer.BadParameter(str(error), param_hint=next(named, None)) from error
+        text = with_options(str(error))
+        named = (
+            o for o, name in PARAMETERS.items() if f"'{name}'" in text or o in text
+        )
+        raise typer.BadParameter(text, param_hint=next(named, None)) from error
+
+
+def with_options(message: str) -> str:
+    """Return a message of the library that begins with an option, not a parameter."""
+    for option, name in _NAMES.items():
+        message = re.sub(rf"^{name}\b", option, message)
+    return message
 
 
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:

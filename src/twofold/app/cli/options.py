@@ -3,9 +3,12 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from twofold.app.collection import Source
 
 
 class Sort(StrEnum):
@@ -44,10 +47,48 @@ def read_size(text: str) -> int:
     return n_bytes
 
 
+def read_path(text: str) -> Path:
+    """Read a path; an empty one would stand for the working folder."""
+    if not text or "\0" in text:
+        raise typer.BadParameter(f"expected a path, got {text!r}")
+    try:
+        Path(text).resolve().exists()
+    except (OSError, RuntimeError) as error:  # too long, not allowed, a loop of links
+        reason = getattr(error, "strerror", None) or error
+        raise typer.BadParameter(
+            f"expected a path that can be used: {reason}"
+        ) from None
+    return Path(text)
+
+
+def _read_inputs(names: list[str]) -> list[str]:
+    for name in names:
+        read_path(name)
+    return names
+
+
+def check_kind(source: "Source", given: dict[str, Any], kind: str) -> None:
+    """Raise a BadParameter for an option that is for another kind of input.
+
+    ``given`` has the values by parameter, None for those that were not given.
+    """
+    from twofold.app.collection import kind_of
+
+    for name, value in given.items():
+        if value is not None and kind_of(source) != kind:
+            option = "--grey" if value is False else f"--{name.replace('_', '-')}"
+            first = source if isinstance(source, str | Path) else source[0]
+            raise typer.BadParameter(
+                f"is for {kind.removesuffix('s')} files, and {first} is none",
+                param_hint=option,
+            )
+
+
 Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT",
+        callback=_read_inputs,
         help="A folder of images, a quoted pattern such as 'photos/**/*.jpg', image "
         "files, an array file (.npy, .npz, .mat, .csv) or the name of a data set.",
     ),
@@ -74,6 +115,7 @@ Cache = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
+        parser=read_path,
         help="Folder that keeps what the search has seen, so that one that was stopped "
         "goes on. Default: none.",
     ),
@@ -82,6 +124,7 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
+        parser=read_path,
         help="Folder for the results. Default: NAME-clusters here, for an input NAME.",
     ),
 ]

@@ -10,18 +10,27 @@ import typer
 
 from twofold.app.cli import options
 from twofold.app.cli.console import one_line_errors, say
+from twofold.app.cli.model import with_options
 
 
 @one_line_errors
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="The folder that twofold cluster wrote."),
+        typer.Argument(
+            metavar="MODEL",
+            parser=options.read_path,
+            help="The folder that twofold cluster wrote.",
+        ),
     ],
     sources: options.Inputs,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV file to write. Default: print it."),
+        typer.Option(
+            metavar="FILE",
+            parser=options.read_path,
+            help="A CSV file to write. Default: print it.",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a file that is there.")
@@ -40,12 +49,18 @@ def predict(
     from twofold.app import workflow
     from twofold.app.outputs import assignment_rows
 
+    if out is None and sys.stdout is None:
+        raise ValueError("the standard output is closed; name a file with --out")
     if out is not None:
         _check_file(out, [model, *map(Path, sources)], force)
     source = sources[0] if len(sources) == 1 else sources
-    collection, assignments, nearest = workflow.predict(
-        model, source, key=key, max_memory=max_memory
-    )
+    options.check_kind(source, {"key": key}, "array")
+    try:
+        collection, assignments, nearest = workflow.predict(
+            model, source, key=key, max_memory=max_memory
+        )
+    except ValueError as error:
+        raise ValueError(with_options(str(error))) from error
     for name, reason in collection.skipped:
         say("Skipped", f"{name}: {reason}")
     _write(assignment_rows(collection.names, assignments, nearest), out, as_json)
@@ -68,10 +83,20 @@ def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
 
 def _check_file(out: Path, sources: list[Path], force: bool) -> None:
     """Raise an error if the table cannot be written or would replace an input."""
+    from twofold.io.staging import check_room
+
+    if out.is_dir():
+        raise IsADirectoryError(f"--out {out} is a folder; name a file")
     if out.exists() and not force:
         raise FileExistsError(f"{out} is there already; name another, or use --force")
     if not out.parent.is_dir():
         raise FileNotFoundError(f"--out {out}: there is no folder {out.parent}")
+    try:
+        check_room(out)
+    except OSError as error:
+        raise OSError(
+            f"--out {out} cannot be written: {error.strerror}; name another file"
+        ) from error
     targets = out.resolve(), out.resolve().parent
     if any(source.resolve() in targets for source in sources):
         raise ValueError(f"--out {out} must not be in what is read; name another file")

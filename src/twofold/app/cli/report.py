@@ -12,7 +12,12 @@ from twofold.app.cli.console import one_line_errors, tell
 @one_line_errors
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What twofold cluster has written.")
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            parser=options.read_path,
+            help="What twofold cluster has written.",
+        ),
     ],
     open_report: options.Open = False,
 ) -> None:

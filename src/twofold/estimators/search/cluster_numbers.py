@@ -1,12 +1,12 @@
 """The number of clusters, chosen from previews with several numbers."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from twofold.estimators.parameters import check_enough
+from twofold.estimators.parameters import check_enough, read_sequence
 from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
     Candidate,
@@ -67,13 +67,11 @@ def read_cluster_numbers(n_clusters: Any, n: int, distinct: int) -> list[int]:
         count = 1 + int(np.log(largest / 2) / np.log(_RATIO))
         spread = np.geomspace(2, largest, max(count, 1)).round().astype(int)
         return sorted({min(int(k), distinct) for k in spread})
-    sequence = n_clusters if isinstance(n_clusters, Iterable) else []
-    numbers = [n_clusters] if is_count(n_clusters) else list(sequence)
-    if not numbers or not all(is_count(k) for k in numbers):
-        raise ValueError(
-            "n_clusters must be a positive integer, a range or sequence of them, or "
-            f"None, got {n_clusters!r}"
-        )
+    expected = "a positive integer, a range or sequence of them, or None"
+    one = isinstance(n_clusters, Integral)
+    numbers = [n_clusters] if one else read_sequence(n_clusters, "n_clusters", expected)
+    if not all(is_count(k) for k in numbers):
+        raise ValueError(f"n_clusters must be {expected}, got {n_clusters!r}")
     check_enough("n_clusters", max(numbers), n)
     return sorted({int(k) for k in numbers})
 

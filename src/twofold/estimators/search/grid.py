@@ -1,16 +1,18 @@
 """The grid of candidates, the fits of the best one, and the table of a search."""
 
 import math
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from numbers import Real
 from typing import Any
 
 from sklearn.base import clone
 
+from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS, default_kind, graph_kind
-from twofold.estimators.parameters import check_weights, term_weights
+from twofold.estimators.parameters import check_weight, read_sequence
 from twofold.estimators.problem import Problem
 from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
@@ -59,7 +61,7 @@ def grid(
     energy_weights: Sequence[float],
 ) -> list[Candidate]:
     """Return all candidates for a problem, the most promising first."""
-    kinds = list(dict.fromkeys(graphs))
+    kinds = list(dict.fromkeys(map(str, graphs)))
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
     entries = math.prod(problem.samples.shape[1:])
@@ -69,12 +71,14 @@ def grid(
     if n_directions is None:
         usual = max(problem.options.n_directions)
         n_directions = (usual, 2 * usual + 1)
-    if not len(n_directions) or not all(map(is_count, n_directions)):
+    expected = "positive integers, or None"
+    numbers = read_sequence(n_directions, "n_directions", expected)
+    if not all(map(is_count, numbers)):
         raise ValueError(
-            f"n_directions must be positive integers, or None, got {n_directions!r}"
+            f"n_directions must be {expected}, got {reprlib.repr(n_directions)}"
         )
     longest = max(problem.samples.shape[2:])
-    directions = dict.fromkeys(min(int(r), longest) for r in n_directions)
+    directions = dict.fromkeys(min(int(r), longest) for r in numbers)
     weights = list(dict.fromkeys(map(float, energy_weights)))
     return [
         Candidate(kind, neighbors, r, weight)
@@ -111,15 +115,17 @@ def check_unsearched(base: TSNMF) -> None:
             )
 
 
-def check_all_weights(
-    base: TSNMF, problem: Problem, energy: Sequence[float], graph: Sequence[float]
-) -> None:
-    """Raise the errors of TSNMF for weights that it refuses."""
-    for name, weights in (("energy_weights", energy), ("graph_weights", graph)):
-        if not len(weights):
-            raise ValueError(f"{name} must be some numbers, got {weights!r}")
-    models = base._sweep_models(list(product(energy, graph)))
-    check_weights(map(term_weights, models), problem.samples)
+def read_weights(values: Any, name: str, samples: Array) -> list[float]:
+    """Return the weights to try; errors are those of TSNMF, and name the parameter."""
+    weights = read_sequence(values, name, "numbers from 0 on")
+    for weight in weights:
+        real = isinstance(weight, Real)
+        if not (real and 0 <= weight < math.inf):  # or NaN
+            raise ValueError(
+                f"{name} must be numbers from 0 on, got {reprlib.repr(weight)}"
+            )
+        check_weight(name, weight, samples)
+    return weights
 
 
 def fit_best(

@@ -7,8 +7,9 @@ import numpy as np
 from twofold.app.report.clustering import Clustering
 from twofold.app.report.pictures import data_uri, picture_of
 from twofold.app.report.schema import Count, Fraction, Part, Picture
-from twofold.core.arrays import to_numpy
+from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.estimators.reading import from_stack, to_stack
+from twofold.estimators.scaling import sample_norms, scaled
 from twofold.estimators.tsnmf import TSNMF
 
 Side = Literal["left", "right", "both"]
@@ -82,9 +83,10 @@ def _kept_energy(
     for i in range(0, len(images), _BLOCK):
         block = images[i : i + _BLOCK]
         stack = to_stack(block.reshape(len(block), -1), shape).astype(np.float64)
-        whole = (stack**2).sum(axis=(1, 2, 3))
-        part = (_project(stack, left, right) ** 2).sum(axis=(1, 2, 3))
-        shares.append(part[whole > 0] / whole[whole > 0])
+        norms = sample_norms(stack)
+        unit = scaled(stack, positive_or_one(norms))  # tiny squares would vanish
+        part = (_project(unit, left, right) ** 2).sum(axis=(1, 2, 3))
+        shares.append(part[norms > 0])
     every = np.concatenate(shares)
     return float(every.mean()) if len(every) else 1.0
 
