@@ -23,6 +23,7 @@ def _readable(path: Path, table: str) -> list[Row]:
     for direction in ("ASC", "DESC"):
         query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
         connection = sqlite3.connect(path)
+        connection.text_factory = decode_text
         # The error of a damaged page ends this direction, and its rows so far are kept.
         with closing(connection), suppress(sqlite3.DatabaseError):
             for row in connection.execute(query):
@@ -48,14 +49,6 @@ def _padded_copy(path: Path, folder: Path) -> Path:
     return copy
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged store and delete its write-ahead log and shared memory."""
-    aside, number = path.with_name(f"{path.name}.damaged"), 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.damaged-{number}")
-    path.rename(aside)
-    # SQLite might replay the old log into the new store.
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return aside
+def decode_text(text: bytes) -> str:
+    """Decode a text that may be damaged, for a row that has a checksum."""
+    return text.decode(errors="replace")
