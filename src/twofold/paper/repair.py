@@ -6,15 +6,14 @@ damaged store, or a complete repair that the next process puts into place.
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from twofold.io.staging import staged_folder
 from twofold.paper.salvage import Row, salvage_rows
 
-Build = Callable[[Path, list[Row], list[Row]], None]
-"""Function that writes a new store with rows of ``origins`` and ``results``."""
+Build = Callable[[Path, Iterable[Row]], None]
+"""Function that writes a new store with rows of a damaged one, which it checks."""
 
 _DAMAGED = "damaged"
 _LOG = "-wal"
@@ -30,15 +29,22 @@ def prepare_repair(path: Path, build: Build) -> None:
 
     They are in a folder that appears only when all of it is on the disk.
     """
-    with staged_folder(_prepared(path), replace=False) as folder:
+    folder = path.with_name(f"{path.name}.repairing")
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    folder.mkdir()
+    try:
         for suffix in ("", _LOG):
             part = path.with_name(path.name + suffix)
             if part.exists():
                 shutil.copyfile(part, folder / (_DAMAGED + suffix))
-        build(folder / path.name, *salvage_rows(folder / _DAMAGED))
+        build(folder / path.name, salvage_rows(folder / _DAMAGED))
         shutil.copymode(path, folder / path.name)
         for written in (*folder.iterdir(), folder):
             _sync(written)
+        os.rename(folder, _prepared(path))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     _sync(path.parent)
 
 

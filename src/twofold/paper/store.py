@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from twofold.paper.jobs import Result
 from twofold.paper.repair import finish_repair, prepare_repair, repair_is_pending
@@ -306,11 +307,22 @@ def _repair_alone(path: Path) -> Path | None:
     return finish_repair(path)
 
 
-def _build(path: Path, origins: list[Row], results: list[Row]) -> None:
-    """Write a new store. Closed, it has no log."""
+def _build(path: Path, rows: Iterable[Row]) -> None:
+    """Write a new store with those rows that are whole. Closed, it has no log."""
     with closing(_connect(path)) as connection, connection:
-        connection.executemany(_ADD_ORIGIN, origins)
-        connection.executemany(_ADD_RESULT, results)
+        for row in rows:
+            if len(row) == len(_STORED):
+                # SQLite keeps a whole number as an integer, whatever its column is.
+                row = tuple(map(_as_column, _STORED, row))
+                if _checksum(row[:-1]) == row[-1]:
+                    connection.execute(_ADD_RESULT, row)
+            elif len(row) == 2 and row[0] == _digest(str(row[1])):
+                connection.execute(_ADD_ORIGIN, row)
+
+
+def _as_column(name: str, value: Any) -> Any:
+    """Return a value as SQLite returns it from a column."""
+    return float(value) if name in _REALS and isinstance(value, int) else value
 
 
 def _connect_whole(path: Path) -> sqlite3.Connection:
