@@ -188,9 +188,10 @@ def test_only_the_rows_of_a_damaged_page_are_lost(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         store.add(results.values())
     content, lost = (tmp_path / "s.sqlite").read_bytes(), Counter()
-    for page in range(1, len(content) // PAGE):
+    for page in range(len(content) // PAGE):
         path = tmp_path / f"{page}.sqlite"
         begin, end = page * PAGE, (page + 1) * PAGE
+        lock_file(path).touch()  # as beside every store
         path.write_bytes(content[:begin] + b"\xa5" * PAGE + content[end:])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the middle of a long row is no damage
@@ -271,6 +272,26 @@ def test_a_file_of_another_program_gets_no_lock(tmp_path):
     with pytest.raises(StoreError, match="not a store of twofold"):
         Store(path)
     assert not lock_file(path).exists()
+
+
+def test_a_file_without_results_in_place_of_a_store_is_left_alone(tmp_path):
+    path = tmp_path / "s.sqlite"
+    full_store(path)
+    path.write_bytes(b"name,score\n1,2\n" * 1000)
+    with pytest.raises(StoreError, match="file is not a database; name another"):
+        Store(path)
+    assert path.read_bytes() == b"name,score\n1,2\n" * 1000
+    assert {file.name for file in tmp_path.iterdir()} == {"s.sqlite", "s.sqlite.lock"}
+
+
+def test_a_store_that_stays_locked_is_not_waited_for_in_silence(tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.paper.store_lock._SHARE_TIMEOUT", 0.1)
+    repairing = StoreLock(tmp_path / "s.sqlite")
+    assert repairing.hold_alone(0.1, needless=lambda: False)
+    with pytest.raises(StoreError, match="another process may be repairing it"):
+        Store(tmp_path / "s.sqlite")
+    repairing.close()
+    Store(tmp_path / "s.sqlite").close()
 
 
 def test_a_text_that_is_no_text_is_a_damaged_record(tmp_path):

@@ -6,14 +6,15 @@ damaged store, or a complete repair that the next process puts into place.
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from twofold.paper.salvage import Row, salvage_rows
+from twofold.paper.salvage import MAGIC, Row, salvage_rows
 
-Build = Callable[[Path, Iterable[Row]], None]
-"""Function that writes a new store with rows of a damaged one, which it checks."""
+Build = Callable[[Path, Iterable[Row]], int]
+"""Function that writes a new store with those rows that are whole, and counts them."""
 
 _DAMAGED = "damaged"
 _LOG = "-wal"
@@ -37,7 +38,10 @@ def prepare_repair(path: Path, build: Build) -> None:
             part = path.with_name(path.name + suffix)
             if part.exists():
                 shutil.copyfile(part, folder / (_DAMAGED + suffix))
-        build(folder / path.name, salvage_rows(folder / _DAMAGED))
+        damaged = folder / _DAMAGED
+        saved = build(folder / path.name, salvage_rows(damaged))
+        if not saved and not damaged.read_bytes().startswith(MAGIC):
+            raise sqlite3.DatabaseError("file is not a database")
         shutil.copymode(path, folder / path.name)
         for written in (*folder.iterdir(), folder):
             _sync(written)

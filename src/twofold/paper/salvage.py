@@ -12,6 +12,9 @@ from typing import Any
 
 Row = tuple[Any, ...]
 
+MAGIC = b"SQLite format 3\0"
+"""First bytes of an SQLite file."""
+
 _LEAF = 13
 """First byte of a page with rows of a table."""
 
@@ -25,8 +28,7 @@ def salvage_rows(path: Path) -> Iterator[Row]:
     the caller checks the rows.
     """
     content = path.read_bytes()
-    size = int.from_bytes(content[16:18])
-    size = 65536 if size == 1 else size
+    size = _page_size(content)
     images = list(_split(content, size))
     log = path.with_name(f"{path.name}-wal")
     if log.exists():
@@ -34,6 +36,14 @@ def salvage_rows(path: Path) -> Iterator[Row]:
     latest = dict(images)
     for number, image in images:
         yield from _rows_on_page(image, 100 * (number == 1), latest)
+
+
+def _page_size(content: bytes) -> int:
+    """Return the size of the pages, which is SQLite's default if it cannot be read."""
+    size = int.from_bytes(content[16:18])
+    size = 65536 if size == 1 else size
+    known = content.startswith(MAGIC) and size >= 512 and size.bit_count() == 1
+    return size if known else 4096
 
 
 def _split(content: bytes, size: int) -> Iterator[tuple[int, bytes]]:

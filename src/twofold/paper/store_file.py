@@ -94,7 +94,8 @@ def connect(path: Path) -> sqlite3.Connection:
             raise DamagedError(verdict.splitlines()[-1])
     except sqlite3.DatabaseError as failure:
         connection.close()
-        if is_damage(failure):
+        # A store whose first page is lost looks like the file of another program.
+        if is_damage(failure) or "not a database" in str(failure):
             raise DamagedError(failure) from failure
         raise
     except BaseException:
@@ -117,8 +118,11 @@ def _check_format(connection: sqlite3.Connection) -> bool:
     return not tables
 
 
-def build(path: Path, rows: Iterable[Row]) -> None:
-    """Write a new store with those rows that are whole. Closed, it has no log."""
+def build(path: Path, rows: Iterable[Row]) -> int:
+    """Write a new store with those rows that are whole. Return the number of results.
+
+    Closed, the store has no log.
+    """
     with closing(connect(path)) as connection, connection:
         for row in rows:
             if len(row) == len(STORED):
@@ -128,6 +132,8 @@ def build(path: Path, rows: Iterable[Row]) -> None:
                     connection.execute(ADD_RESULT, row)
             elif len(row) == 2 and row[0] == digest(str(row[1])):
                 connection.execute(ADD_ORIGIN, row)
+        [(count,)] = connection.execute("SELECT count(*) FROM results")
+    return count
 
 
 def _as_column(name: str, value: Any) -> Any:

@@ -30,7 +30,12 @@ class StoreLock:
         self._set_timeout(_SHARE_TIMEOUT)
         # A transaction that has read holds SQLite's shared lock until its end.
         self._connection.execute("BEGIN")
-        self._connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        try:
+            self._connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError as failure:
+            raise sqlite3.OperationalError(
+                f"another process may be repairing it ({failure})"
+            ) from None
 
     def hold_alone(self, patience: float, needless: Callable[[], bool]) -> bool:
         """Try to hold the lock alone. Return whether it is held.
