@@ -2,12 +2,19 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+import warnings
+from subprocess import PIPE
+from unittest import mock
 
 import pytest
+from runner import begin, environment
 
 from twofold.paper import ClusterError, Protocol, Store, run
+from twofold.progress import listening
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -64,6 +71,84 @@ def test_a_worker_is_killed_and_nothing_is_missing(tmp_path, cluster, monkeypatc
     assert killed
     assert (done.fits_done, done.failed) == (15, 0)
     assert found == expected
+
+
+def after_the_first_job(do):
+    """A listener that does something, once."""
+    waiting = [do]
+
+    def listener(event):
+        if event.stage == "running" and event.done and waiting:
+            waiting.pop()()
+
+    return listening(listener)
+
+
+def test_a_cluster_without_workers_is_said_and_goes_on_with_new_ones(
+    tmp_path, cluster, monkeypatch
+):
+    address = cluster.scheduler_address
+    monkeypatch.setattr("twofold.paper.cluster._LOOK_EVERY", 0.1)
+    with (
+        Store(tmp_path / "s.sqlite") as store,
+        mock.patch("twofold.paper.cluster._PATIENCE", 0.5),
+        after_the_first_job(lambda: cluster.scale(0)),
+        pytest.raises(ClusterError, match=r"has had no workers for .* minutes; start"),
+        pytest.warns(UserWarning, match=f"--scheduler {address} has no workers left"),
+    ):
+        run(SLOW, store, scheduler=address)
+    said = []
+
+    def start_one(message, *_, **__):
+        said.append(str(message))
+        cluster.scale(1)
+
+    cluster.scale(1)
+    cluster.wait_for_workers(1)
+    with (
+        Store(tmp_path / "s.sqlite") as store,
+        warnings.catch_warnings(),
+        after_the_first_job(lambda: cluster.scale(0)),
+    ):
+        warnings.simplefilter("always")
+        warnings.showwarning = start_one
+        done = run(SLOW, store, scheduler=address)
+        assert len(store.keys()) == 15
+    assert done.found > 0
+    assert "wait for one for 10 minutes; Ctrl-C ends it" in said[0]
+
+
+SCHEDULER = """
+import time
+from distributed import LocalCluster
+here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": None}
+cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **here)
+print(cluster.scheduler_address, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_scheduler_that_is_killed_is_one_line(tmp_path):
+    log = tmp_path / "log"
+    variables = environment(TWOFOLD_LOG=str(log), TWOFOLD_NAP="0.3")
+    scheduler = subprocess.Popen(
+        [sys.executable, "-c", SCHEDULER], env=variables, stdout=PIPE, text=True
+    )
+    try:
+        address = scheduler.stdout.readline().strip()
+        options = ["--data", "tiny:faces", "--method", "tiny:slow", "--subsets", "9"]
+        command = begin("reproduce", *options, "--scheduler", address, folder=tmp_path)
+        while not log.exists() and command.poll() is None:
+            time.sleep(0.05)
+    finally:
+        scheduler.kill()
+        scheduler.communicate()
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 1
+    assert said.splitlines() == [
+        f"Error: --scheduler {address} has ended or cannot be reached any more; when "
+        "there is one, run it again to go on"
+    ]
 
 
 def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):

@@ -83,7 +83,7 @@ def wait_for_results(store, count):
 
 
 def wait_for_workers(logged):
-    """Until each has fitted something: while one starts, Ctrl-C makes it complain."""
+    """Until each has fitted something."""
     for _ in range(600):
         if len({line.split()[0] for line in logged()}) == WORKERS:
             return
@@ -168,6 +168,40 @@ def test_a_stop_is_one_line_and_the_same_command_goes_on(
     assert f"has {kept}" in finished.stdout
     assert len(scores(path)) == FITS
     assert logged().total() <= FITS + 2 * WORKERS
+
+
+SLOW_TO_START = """
+import pathlib, sys, time
+if any("loky" in word and "popen" in word for word in sys.orig_argv):
+    pathlib.Path({started!r}).touch()
+    time.sleep(3)
+"""
+
+
+def test_ctrl_c_while_workers_start_is_one_line_too(tmp_path, monkeypatch):
+    started = tmp_path / "started"
+    code = SLOW_TO_START.format(started=str(started))
+    (tmp_path / "sitecustomize.py").write_text(code)  # Python imports it by itself
+    path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    monkeypatch.setenv("PYTHONPATH", path)
+    process = start(tmp_path / "s.sqlite")
+    while not started.exists() and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.startswith("Stopped: the results are in")
+    assert len(said.splitlines()) == 1
+
+
+def test_workers_end_with_a_killed_parent(tmp_path, logged, monkeypatch):
+    monkeypatch.setenv("TWOFOLD_NAP", "0.3")
+    process = start(tmp_path / "s.sqlite")
+    wait_for_workers(logged)
+    process.kill()
+    # The pipes end when the last process that has them ends.
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_two_processes_share_a_store_and_the_work(tmp_path, logged, monkeypatch):

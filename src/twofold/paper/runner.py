@@ -9,11 +9,12 @@ from joblib import effective_n_jobs
 
 from twofold.core.devices import check_device
 from twofold.paper.claims import Claims
+from twofold.paper.cluster import run_on_cluster
 from twofold.paper.estimate import Estimate, rough_seconds
 from twofold.paper.jobs import Result
 from twofold.paper.protocol import Job, Protocol, all_jobs
 from twofold.paper.store import Store
-from twofold.paper.workers import ClusterError, run_here, run_on_cluster
+from twofold.paper.workers import ClusterError, run_here
 from twofold.progress import report
 
 _POLL_INTERVAL = 0.5

@@ -1,61 +1,132 @@
-"""Read the rows of a damaged SQLite file that are still readable."""
+"""Read the rows of a damaged SQLite file that are still there.
 
-import shutil
-import sqlite3
-from contextlib import closing, suppress
+Each page of rows is read by itself, so that rows are found whatever has happened to the
+pages above and beside theirs. See https://www.sqlite.org/fileformat2.html.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 Row = tuple[Any, ...]
 
+MAGIC = b"SQLite format 3\0"
+"""First bytes of an SQLite file."""
 
-def salvage_rows(path: Path) -> tuple[list[Row], list[Row]]:
-    """Return the readable rows of the tables ``origins`` and ``results``."""
-    with TemporaryDirectory(dir=path.parent) as folder:
-        copy = _padded_copy(path, Path(folder))
-        return _readable(copy, "origins"), _readable(copy, "results")
+_LEAF = 13
+"""First byte of a page with rows of a table."""
 
-
-def _readable(path: Path, table: str) -> list[Row]:
-    """Read a table from both ends up to the first damaged page."""
-    rows: dict[object, Row] = {}
-    for direction in ("ASC", "DESC"):
-        query = f"SELECT * FROM {table} ORDER BY rowid {direction}"
-        connection = sqlite3.connect(path)
-        # The error of a damaged page ends this direction, and its rows so far are kept.
-        with closing(connection), suppress(sqlite3.DatabaseError):
-            for row in connection.execute(query):
-                rows.setdefault(row[0], row)
-    return list(rows.values())
+_INTEGER_SIZES = (0, 1, 2, 3, 4, 6, 8)
 
 
-def _padded_copy(path: Path, folder: Path) -> Path:
-    """Copy a file and its log, and append zeros up to the length in its header.
+def salvage_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of all tables in a file and its write-ahead log.
 
-    SQLite does not read a file that is shorter than its header says.
+    Pages without a table may look like rows, and the log has earlier versions of pages:
+    the caller checks the rows.
     """
-    for suffix in ("", "-wal"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            shutil.copyfile(part, folder / part.name)
-    copy = folder / path.name
-    with copy.open("r+b") as file:
-        header = file.read(32)
-        # Offsets of the database header; a page size of 0 stands for 65536.
-        pages, size = header[28:32], header[16:18]
-        file.truncate(int.from_bytes(pages) * (int.from_bytes(size) or 65536))
-    return copy
+    content = path.read_bytes()
+    size = _page_size(content)
+    images = list(_split(content, size))
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        images += _split_log(log.read_bytes(), size)
+    latest = dict(images)
+    for number, image in images:
+        yield from _rows_on_page(image, 100 * (number == 1), latest)
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged store and delete its write-ahead log and shared memory."""
-    aside, number = path.with_name(f"{path.name}.damaged"), 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{path.name}.damaged-{number}")
-    path.rename(aside)
-    # SQLite might replay the old log into the new store.
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    return aside
+def _page_size(content: bytes) -> int:
+    """Return the size of the pages, which is SQLite's default if it cannot be read."""
+    size = int.from_bytes(content[16:18])
+    size = 65536 if size == 1 else size
+    known = content.startswith(MAGIC) and size >= 512 and size.bit_count() == 1
+    return size if known else 4096
+
+
+def _split(content: bytes, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the content of each page."""
+    for number, begin in enumerate(range(0, len(content), size), start=1):
+        yield number, content[begin : begin + size].ljust(size, b"\0")
+
+
+def _split_log(content: bytes, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the content of each page in a log."""
+    for begin in range(32, len(content) - 24 - size + 1, 24 + size):
+        number = int.from_bytes(content[begin : begin + 4])
+        yield number, content[begin + 24 : begin + 24 + size]
+
+
+def _rows_on_page(page: bytes, begin: int, pages: dict[int, bytes]) -> Iterator[Row]:
+    """Yield the rows of a page whose header is at ``begin``."""
+    if page[begin] != _LEAF:
+        return
+    count = int.from_bytes(page[begin + 3 : begin + 5])
+    for entry in range(begin + 8, begin + 8 + 2 * count, 2):
+        # A damaged row has places and lengths that lead nowhere.
+        with suppress(IndexError, KeyError, ValueError, struct.error):
+            place = int.from_bytes(page[entry : entry + 2])
+            yield _record(_payload(page, place, pages))
+
+
+def _payload(page: bytes, place: int, pages: dict[int, bytes]) -> bytes:
+    """Return the bytes of a row, some of which may be on other pages."""
+    length, place = _varint(page, place)
+    _, place = _varint(page, place)  # the number of the row
+    if length <= len(page) - 35:
+        return page[place : place + length]
+    if length > len(page) * len(pages):
+        raise ValueError("longer than the file")
+    least = (len(page) - 12) * 32 // 255 - 23
+    here = least + (length - least) % (len(page) - 4)
+    end = place + (here if here <= len(page) - 35 else least)
+    payload, page = page[place:end], page[end:]
+    while len(payload) < length:
+        page = pages[int.from_bytes(page[:4])]
+        payload += page[4:]
+    return payload[:length]
+
+
+def _record(payload: bytes) -> Row:
+    """Return the values of a row."""
+    header, place = _varint(payload, 0)
+    values, begin = [], header
+    while place < header:
+        kind, place = _varint(payload, place)
+        size = _INTEGER_SIZES[kind] if kind < 7 else 8 if kind == 7 else 0
+        size = (kind - 12) // 2 if kind >= 12 else size
+        if begin + size > len(payload):
+            raise ValueError("a value is cut off")
+        values.append(_value(kind, payload[begin : begin + size]))
+        begin += size
+    return tuple(values)
+
+
+def _value(kind: int, content: bytes) -> Any:
+    """Return a value by its serial type."""
+    if kind == 0:
+        return None
+    if kind < 7:
+        return int.from_bytes(content, signed=True)
+    if kind == 7:
+        return struct.unpack(">d", content)[0]
+    if kind < 10:
+        return kind - 8
+    return decode_text(content)
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """Return an integer of variable length and the place behind it."""
+    value = 0
+    for last in range(place, place + 8):
+        value = value << 7 | data[last] & 127
+        if data[last] < 128:
+            return value, last + 1
+    return value << 8 | data[place + 8], place + 9
+
+
+def decode_text(text: bytes) -> str:
+    """Decode a text that may be damaged, for a row that has a checksum."""
+    return text.decode(errors="replace")

@@ -6,62 +6,40 @@ Parquet file cannot be appended to, and a folder of thousands of small files is 
 read. DuckDB allows only one process to write.
 """
 
-import hashlib
+import os
 import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, fields, replace
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from twofold.paper.jobs import Result
-from twofold.paper.salvage import Row, salvage_rows, set_aside
-
-_COLUMNS = tuple(
-    "setting" if field.name == "grid_point" else field.name for field in fields(Result)
+from twofold.paper.repair import finish_repair, prepare_repair, repair_is_pending
+from twofold.paper.salvage import Row
+from twofold.paper.store_file import (
+    ADD_ORIGIN,
+    ADD_RESULT,
+    COLUMNS,
+    STORED,
+    DamagedError,
+    build,
+    connect,
+    digest,
+    is_damage,
+    is_whole,
+    refuse_others,
+    row_of,
 )
-"""Columns of a result, in the order of its fields. The grid point is ``setting``."""
+from twofold.paper.store_lock import StoreLock
 
-_STORED = (*_COLUMNS, "checksum")
-_INTEGERS = ("n_clusters", "subset", "seed", "max_iter", "n_samples", "n_iter")
-_REALS = ("accuracy", "nmi", "purity", "seconds", "finished")
-_TYPES = dict.fromkeys(_INTEGERS, "INTEGER") | dict.fromkeys(_REALS, "REAL")
-_FORMAT = 1
-"""Format in the ``user_version`` of the file. Other formats are refused."""
-
-_APPLICATION = 0x32464C44
-"""Mark in the ``application_id`` of the file. Files of other programs are refused."""
-
-_ADD_ORIGIN = "INSERT OR IGNORE INTO origins VALUES (?, ?)"
-# A result that is already stored is kept, unless its fit failed.
-_ADD_RESULT = (
-    f"INSERT INTO results VALUES ({', '.join('?' * len(_STORED))}) ON CONFLICT (key) "
-    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _STORED)} "
-    "WHERE error IS NOT NULL"
-)
-
-_CREATE = (
-    "CREATE TABLE results ("
-    + ", ".join(
-        f"{name} {_TYPES.get(name, 'TEXT')}" + " PRIMARY KEY" * (name == "key")
-        for name in _STORED
-    )
-    + ")",
-    "CREATE TABLE origins (id TEXT PRIMARY KEY, about TEXT)",
-    f"PRAGMA application_id = {_APPLICATION}",
-    f"PRAGMA user_version = {_FORMAT}",
-)
-
-_BUSY_TIMEOUT = 60.0
-"""Seconds to wait while another process writes."""
+_PATIENCE = 5.0
+"""Seconds to wait for others to close a damaged store."""
 
 
 class StoreError(RuntimeError):
     """A store cannot be read or written."""
-
-
-class _DamagedError(Exception):
-    """Some pages of a store cannot be read."""
 
 
 class Store:
@@ -72,19 +50,31 @@ class Store:
     then computes the result again. After a crash SQLite itself recovers the write-ahead
     log: it replays every complete commit up to the first damaged frame. A store that
     does not exist is created.
+
+    Several processes may have a store open, each with a shared lock. A damaged file is
+    repaired only by a process that holds the lock alone.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._lock = Lock()  # joblib draws jobs in a separate thread
+        self._file = self.path.resolve()  # SQLite follows links too
+        self._file_and_log = str(self._file), f"{self._file}-wal"
+        self._thread_lock = Lock()  # joblib draws jobs in a separate thread
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = self._open()
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            refuse_others(self._file)
+            with ExitStack() as opened:
+                self._lock = opened.enter_context(closing(StoreLock(self._file)))
+                self._connection = opened.enter_context(closing(self._open()))
+                self._identities = self._identify()
+                self._warn_of_repairs()
+                self._drop_damaged_rows()
+                self._opened = opened.pop_all()
         except (sqlite3.Error, OSError) as failure:
             raise StoreError(
-                f"cannot open the store {self.path}: {failure}; name another"
+                f"cannot open the store {self.path}: {failure}; "
+                f"{_way_out(failure, 'name another')}"
             ) from None
-        self._drop_damaged_rows()
 
     def __enter__(self) -> "Store":
         return self
@@ -93,23 +83,34 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file and release its lock."""
+        self._opened.close()
 
     def add(self, results: Iterable[Result]) -> None:
-        """Add results in one transaction. Stored results stay unless they failed."""
+        """Add results in one transaction. Stored results stay unless they failed.
+
+        When it returns, the results are in the file at the path of the store.
+        """
         results = list(results)
-        origins = {(_digest(result.origin), result.origin) for result in results}
-        rows = [_row(result) for result in results]
+        origins = {(digest(result.origin), result.origin) for result in results}
+        rows = [row_of(result) for result in results]
         try:
-            with self._lock, self._connection:
-                self._connection.executemany(_ADD_ORIGIN, origins)
-                self._connection.executemany(_ADD_RESULT, rows)
+            with self._thread_lock, self._connection:
+                self._connection.executemany(ADD_ORIGIN, origins)
+                self._connection.executemany(ADD_RESULT, rows)
         except sqlite3.Error as failure:
+            way_out = _way_out(failure, "the same command goes on from there")
             raise StoreError(
                 f"cannot write to the store {self.path}: {failure}; what was written "
-                "before is safe, and the same command goes on from there"
+                f"before is safe, and {way_out}"
             ) from None
+        # Within the transaction this check could come too early.
+        if self._identify() != self._identities:
+            raise StoreError(
+                f"the store {self.path} or its log was moved, replaced or deleted "
+                "while it was open, and the last results are not in it; the same "
+                "command goes on from what is there now"
+            )
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of all results, with or without failed fits."""
@@ -127,7 +128,7 @@ class Store:
     def results(self) -> Iterator[Result]:
         """Iterate over all results in the order in which they were added."""
         origins: dict[str, str] = dict(self._read("SELECT id, about FROM origins"))
-        names = ", ".join(_COLUMNS)
+        names = ", ".join(COLUMNS)
         for row in self._read(f"SELECT {names} FROM results ORDER BY rowid"):
             result = Result(*row)
             # The origin may have been on a damaged page.
@@ -147,106 +148,117 @@ class Store:
 
     def _read(self, query: str, values: Sequence[str] = ()) -> list[Row]:
         try:
-            with self._lock:
+            with self._thread_lock:
                 return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as failure:
-            raise StoreError(f"cannot read the store {self.path}: {failure}") from None
+            raise StoreError(
+                f"cannot read the store {self.path}: {failure}; "
+                f"{_way_out(failure, 'run the same command again')}"
+            ) from None
 
     def _open(self) -> sqlite3.Connection:
-        """Connect to the file. Replace a damaged file by one with its readable rows."""
-        try:
-            return _connect(self.path)
-        except _DamagedError as damage:
-            origins, kept = salvage_rows(self.path)
-            damaged = set_aside(self.path)
-            connection = _connect(self.path)  # creates a new file
+        """Connect to the file with a shared lock. Repair a damaged file first."""
+        self._repairs: list[str] = []
+        for _ in range(3):
+            self._lock.share()
+            try:
+                return _connect_whole(self._file)
+            except DamagedError as damage:
+                self._repair(damage)
+        raise sqlite3.OperationalError("it is damaged again after a repair")
+
+    def _repair(self, damage: DamagedError) -> None:
+        """Replace the file by one with its readable rows, unless another process has.
+
+        Results of a process that has the file open would be lost: while there is one,
+        a damaged store is refused.
+        """
+        before = _identity(self._file)
+
+        def replaced() -> bool:
+            return _identity(self._file) != before
+
+        if self._lock.hold_alone(_PATIENCE, needless=replaced):
+            kept = _repair_alone(self._file)
+            if kept is not None:
+                self._repairs.append(f"is damaged ({damage}), and is kept as {kept}")
+        elif not replaced():
+            raise StoreError(
+                f"the store {self.path} is damaged ({damage}), and is not repaired "
+                "while other processes have it open; what they write is safe: when "
+                "they have ended, run the same command again"
+            )
+
+    def _identify(self) -> list[tuple[int, int] | None]:
+        """Return the identities of the file and its log: the same until the close."""
+        return list(map(_identity, self._file_and_log))
+
+    def _warn_of_repairs(self) -> None:
+        for repair in self._repairs:
             warnings.warn(
-                f"the store {self.path} is damaged ({damage}): {len(kept)} results "
-                f"were saved from it, the rest will be run again; the damaged file is "
-                f"kept as {damaged}",
+                f"the store {self.path} {repair}: {len(self.keys())} results were "
+                "saved from it, the rest will be run again",
                 stacklevel=3,
             )
-            with connection:
-                connection.executemany(_ADD_ORIGIN, origins)
-                connection.executemany(_ADD_RESULT, kept)
-            return connection
 
     def _drop_damaged_rows(self) -> None:
         """Delete the rows that do not match their checksum."""
-        rows = self._read(f"SELECT rowid, {', '.join(_STORED)} FROM results")
-        damaged = [
-            (rowid,)
-            for rowid, *row, checksum in rows
-            if _checksum(tuple(row)) != checksum
-        ]
+        if not self._damaged_rows():
+            return
+        with self._connection:
+            # Another process may have dropped them meanwhile, and used their numbers.
+            self._connection.execute("BEGIN IMMEDIATE")
+            damaged = self._damaged_rows()
+            delete = "DELETE FROM results WHERE rowid = ?"
+            self._connection.executemany(delete, damaged)
         if damaged:
             warnings.warn(
                 f"the store {self.path} has {len(damaged)} damaged record(s), which "
                 "are dropped and will be run again",
                 stacklevel=3,
             )
-            delete = "DELETE FROM results WHERE rowid = ?"
-            with self._connection:
-                self._connection.executemany(delete, damaged)
+
+    def _damaged_rows(self) -> list[Row]:
+        """Return the numbers of the rows that do not match their checksum."""
+        rows = self._read(f"SELECT rowid, {', '.join(STORED)} FROM results")
+        return [(rowid,) for rowid, *row in rows if not is_whole(tuple(row))]
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open a store, or create one in a single transaction."""
-    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT, check_same_thread=False)
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """Return what tells a file from others at the same path; None if there is none."""
     try:
-        _check_format(connection)
-        # In WAL mode readers and the writer do not wait for each other. With NORMAL no
-        # commit waits for the disk: a power failure may lose the last commits, but
-        # never part of a commit.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        with connection:
-            # The write lock is taken before the check, which would be stale otherwise.
-            connection.execute("BEGIN IMMEDIATE")
-            if _check_format(connection):  # no other process has created it
-                for statement in _CREATE:
-                    connection.execute(statement)
-        [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
-        if verdict != "ok":
-            raise _DamagedError(verdict.splitlines()[-1])
-    except sqlite3.DatabaseError as failure:
-        connection.close()
-        # Errors such as a lock or a full disk are no damage.
-        if "malformed" in str(failure):
-            raise _DamagedError(failure) from failure
-        raise
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
-def _check_format(connection: sqlite3.Connection) -> bool:
-    """Refuse a file of another program or format. Return whether it is empty."""
-    [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master")
-    [(application,)] = connection.execute("PRAGMA application_id")
-    [(version,)] = connection.execute("PRAGMA user_version")
-    if tables and application != _APPLICATION:
-        raise sqlite3.OperationalError("it is not a store of twofold")
-    if tables and version != _FORMAT:
-        raise sqlite3.OperationalError(
-            f"its format is {version}, this version of twofold reads {_FORMAT}"
+def _way_out(failure: Exception, otherwise: str) -> str:
+    """Return what to do after an error."""
+    if is_damage(failure):
+        return (
+            "it is repaired when it is opened and no other process has it open: run "
+            "the same command again"
         )
-    return not tables
+    return otherwise
 
 
-def _row(result: Result) -> Row:
-    """Return the row of a result, with a digest of its origin and a checksum.
+def _repair_alone(path: Path) -> Path | None:
+    """Repair a store, with its lock held alone. Return where the damaged one is kept.
 
-    Many results share an origin, whose text is stored once in ``origins``.
+    Nothing is done if the store turns out to be whole.
     """
-    row = astuple(replace(result, origin=_digest(result.origin)))
-    return (*row, _checksum(row))
+    if not repair_is_pending(path):
+        try:
+            connect(path).close()
+            return None
+        except DamagedError:
+            prepare_repair(path, build)
+    return finish_repair(path)
 
 
-def _checksum(row: Row) -> str:
-    return _digest(repr(row))
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+def _connect_whole(path: Path) -> sqlite3.Connection:
+    """Open or create a store. Raise an error if it needs a repair."""
+    if repair_is_pending(path):
+        raise DamagedError("its repair was interrupted")
+    return connect(path)

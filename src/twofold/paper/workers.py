@@ -1,10 +1,12 @@
-"""Execution of jobs: in this process, in local processes, or on a Dask cluster."""
+"""Execution of jobs: in this process, or in local processes."""
 
 import importlib
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
-from itertools import islice
-from typing import Any
+from contextlib import ExitStack, closing, contextmanager
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -14,6 +16,9 @@ from twofold.paper.protocol import Job
 
 Done = tuple[Job, list[Result]]
 """A finished job and its results."""
+
+_LOOK_EVERY = 1.0
+"""Seconds between two looks of a worker at whether its parent is there."""
 
 
 class ClusterError(RuntimeError):
@@ -27,16 +32,22 @@ def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[D
     Results are returned in the order in which the jobs end.
     """
     if effective_n_jobs(n_jobs) == 1:
-        yield from (_run(job, device) for job in jobs)
+        yield from (run_one(job, device) for job in jobs)
         return
     with parallel_config(backend="loky", inner_max_num_threads=1):
         # A job that is drawn is claimed, so no more are drawn than are needed soon.
         parallel = Parallel(
-            n_jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+            n_jobs,
+            return_as="generator_unordered",
+            pre_dispatch="2*n_jobs",
+            initializer=_end_with_parent,
+            initargs=(os.getpid(),),
         )
-        done = parallel(delayed(_run)(job, device) for job in jobs)
+        tasks = (delayed(run_one)(job, device) for job in jobs)
         try:
-            with closing(done):
+            with ExitStack() as stack:
+                with _interrupts_held():
+                    done = stack.enter_context(closing(parallel(tasks)))
                 yield from done
         except TerminatedWorkerError:
             raise ClusterError(
@@ -45,57 +56,37 @@ def run_here(jobs: Iterable[Job], n_jobs: int, device: str | None) -> Iterator[D
             ) from None
 
 
-def run_on_cluster(
-    jobs: Iterable[Job], address: str, device: str | None
-) -> Iterator[Done]:
-    """Run jobs on the workers of a Dask scheduler.
-
-    Dask gives the job of a dead worker to another worker.
-    """
-    client, distributed = _client(address)
-    jobs = iter(jobs)
-    running = distributed.as_completed(with_results=True, raise_errors=False)
-
-    def submit_ahead() -> None:
-        """Submit jobs until there are two for each thread of the current workers."""
-        # Workers may join and leave, so their threads are counted every time.
-        ahead = 2 * sum(client.nthreads().values())
-        for job in islice(jobs, max(0, ahead - running.count())):
-            # With pure=True Dask would return its cached result of an equal job.
-            running.add(client.submit(_run, job, device, pure=False))
-
-    try:
-        submit_ahead()
-        for future, done in running:
-            if future.status != "finished":
-                raise ClusterError(
-                    f"a job was lost ({future.status}: {done!r}); run it again to go on"
-                )
-            submit_ahead()
-            yield done
-    finally:
-        client.close()
-
-
-def _client(address: str) -> tuple[Any, Any]:
-    """Connect to a scheduler. Return the client and the module ``distributed``."""
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise ClusterError(
-            "--scheduler needs Dask: pip install 'twofold[dask]'"
-        ) from None
-    try:
-        client = distributed.Client(address, timeout=10)
-    except (OSError, TimeoutError, ValueError) as failure:
-        raise ClusterError(
-            f"--scheduler {address} cannot be reached: {failure}"
-        ) from None
-    if not client.nthreads():
-        client.close()
-        raise ClusterError(f"--scheduler {address} has no workers; start some first")
-    return client, distributed
-
-
-def _run(job: Job, device: str | None) -> Done:
+def run_one(job: Job, device: str | None) -> Done:
+    """Return a job and its results."""
     return job, run_job(job, device)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment. Processes that are started now never get it.
+
+    A worker that is still starting would print a traceback. The parent ends it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    # These two processes, when they are started, let Ctrl-C through again.
+    for module in ("multiprocessing", "joblib.externals.loky.backend"):
+        importlib.import_module(f"{module}.resource_tracker").ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process soon after its parent, even if that is killed."""
+
+    def look() -> None:
+        # The system gives a process whose parent has ended to another parent.
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
