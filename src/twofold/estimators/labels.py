@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 
 from twofold.core.modularity import indicator, refine_labels
 from twofold.core.start import kmeans_labels
+from twofold.estimators.progress import warn
 
 ASSIGNMENTS = ("graph", "k-means")
 """Values of ``assign_labels``."""
@@ -40,6 +41,15 @@ def assign_labels(
         members = indicator(group)
         labels = refine_labels(csr_array(members.T @ adjacency @ members), labels)
     return np.unique(labels, return_inverse=True)[1][group]
+
+
+def warn_of_few(n_found: int, k: int, distinct: int, n: int) -> None:
+    """Warn if n samples, some of them the same, form fewer than k clusters."""
+    if n_found < k:
+        warn(
+            f"TSNMF found {n_found} of n_clusters={k} clusters: only {distinct} of the "
+            f"{n} samples differ, or too many are alike; lower n_clusters"
+        )
 
 
 def mean_rows(

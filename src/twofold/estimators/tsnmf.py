@@ -19,14 +19,13 @@ from twofold.core.updates import adjust, canonical_signs
 from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.fitted import FittedState
 from twofold.estimators.identical import DUPLICATES
-from twofold.estimators.labels import ASSIGNMENTS, assign_labels
+from twofold.estimators.labels import ASSIGNMENTS, assign_labels, warn_of_few
 from twofold.estimators.parameters import check_weights, read_pairs, term_weights
 from twofold.estimators.prediction import PredictionMixin
 from twofold.estimators.problem import Problem, lowest, read_problem
 from twofold.estimators.progress import (
     CallbackSupportMixin,
     FitProgress,
-    warn,
     warn_unfinished,
 )
 from twofold.estimators.reading import from_stack, is_nan
@@ -112,11 +111,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         unknowns of the model: they start from a low-rank completion of the samples,
         and every iteration fills them anew.
     duplicates : {"merge", "keep"}, default="merge"
-        What identical samples are. "merge": one sample whose weight, in graphs,
-        centroids and labels, is their number over the mean number. Coming twice each,
-        all samples are clustered as if they came once. "keep": as many samples, which
-        fill each other's lists of neighbours, as in the paper. Either way they get the
-        same label.
+        Identical samples: "merge" makes one sample of them that is weighted by their
+        number in graphs, centroids and labels; "keep" counts each, as the paper does.
+        Then they fill each other's neighbour lists. Either way they share a label.
     device : str or None, default=None
         A PyTorch device for the iterations, such as ``"cuda"``. The fitted arrays are
         moved back to where X lies. If None, the fit runs where X lies.
@@ -332,8 +329,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         labels = self._labels(problem, coefficients, state)
         # Each solution fills missing entries in a copy of the samples of its own.
         samples = problem.samples if solution.samples is None else solution.samples
-        missing = problem.missing
-        errors = reconstruction_errors(samples, coefficients, centroids, missing)
+        parts = samples, coefficients, centroids, problem.missing
+        errors = reconstruction_errors(*parts)
         errors = problem.copies.expanded(errors) * problem.divisor
         self.sample_shape_ = problem.shape
         self.components_ = problem.typical_norm * from_stack(centroids, problem.shape)
@@ -353,13 +350,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         adjacency = state.adjacency if self.assign_labels == "graph" else None
         weights = problem.copies.weights
         labels = assign_labels(to_numpy(rows), adjacency, group, k, seed, weights)
-        n_found = 1 + int(labels.max())
-        if n_found < k:
-            warn(
-                f"TSNMF found {n_found} of n_clusters={k} clusters: only "
-                f"{group[-1] + 1} of the {len(problem.order)} samples differ, or too "
-                "many are alike; lower n_clusters"
-            )
+        warn_of_few(1 + int(labels.max()), k, 1 + int(group[-1]), len(problem.order))
         return labels
 
     def _fitted_state(
