@@ -52,7 +52,9 @@ def read_numbers(path):
 
 def read_picture(path):
     options = {"color": None, "thumbnails": 16, "on_error": "raise", "n_jobs": 1}
-    return read_images([path], 8, max_pixels=10**6, progress=False, **options)
+    return read_images(
+        [path], 8, max_pixels=10**6, max_memory=2**26, progress=False, **options
+    )
 
 
 def read_page(path):

@@ -42,9 +42,9 @@ def files_opened(monkeypatch):
     """The names of the files that Pillow opens."""
     names, really = [], Image.open
 
-    def noted(path):
+    def noted(path, **options):
         names.append(path.name)
-        return really(path)
+        return really(path, **options)
 
     monkeypatch.setattr(Image, "open", noted)
     return names

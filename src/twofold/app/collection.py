@@ -36,6 +36,7 @@ class Reading:
     # Value of missing pixels of image files; resizing does not blend them.
     missing: float | None = None
     max_memory: int | None = None  # bytes that what is read may take; None chooses
+    frames: str = "all"  # "all" or "first", of image files with several
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,10 @@ class Collection:
 
     title: str
     images: np.ndarray  # (n, h, w[, c]) or (n, f); missing entries may be filled in
-    names: list[str]  # paths, or names with an index such as ``faces.mat[17]``
+    # Paths, or names with an index such as ``faces.mat[17]`` and ``scan.tif[3]``.
+    names: list[str]
     paths: list[Path] = field(default_factory=list)  # image files, if any
-    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, reason)
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (name, reason)
     reading: Reading = field(default_factory=Reading)  # with all options chosen
     target: np.ndarray | None = None  # (n,), known classes from 0
     target_names: list[str] = field(default_factory=list)  # names of the classes
@@ -189,26 +191,31 @@ def _from_images(
         color=reading.color,
         fit=reading.fit,
         missing=reading.missing,
+        frames=reading.frames,
         labels=labels is not None,
         thumbnails=THUMBNAIL if thumbnails else None,
+        max_memory=reading.max_memory,
         progress=False,  # whoever listens shows it
-        # TODO: max_memory=reading.max_memory, once read_images takes it
     )
     if labels and len(data.target_names) == 1:
         raise ValueError(
-            f"labels={labels!r} needs images in more than one folder, and all are in "
+            f"--labels {labels} needs images in more than one folder, and all are in "
             f"{data.target_names[0]!r}"
         )
     height, width, *channels = data.images.shape[1:]
     return Collection(
         title=name_of(source),
         images=data.images,
-        names=[str(path) for path in data.paths],
+        names=data.names,
         paths=data.paths,
         skipped=[(str(path), reason) for path, reason in data.skipped],
         # Options of array files are dropped, since they do not apply.
         reading=Reading(
-            (height, width), bool(channels), reading.fit, missing=reading.missing
+            (height, width),
+            bool(channels),
+            reading.fit,
+            missing=reading.missing,
+            frames=reading.frames,
         ),
         target=data.get("target"),
         target_names=data.get("target_names", []),

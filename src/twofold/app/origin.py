@@ -1,6 +1,6 @@
 """The part of a saved model that describes the collection it was fitted to."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str | None
     representatives: list[str]  # names of the most typical sample of each cluster
     rows: list[Annotated[int, msgspec.Meta(ge=0)]]  # their indices in the training set
+    frames: Literal["all", "first"] = "all"  # as in ``Reading``
 
     @classmethod
     def of(cls, collection: Collection, orders: list[np.ndarray]) -> "Origin":
@@ -35,6 +36,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             key=reading.key,
             representatives=[collection.names[i] for i in rows],
             rows=rows,
+            frames="first" if reading.frames == "first" else "all",
         )
 
     @classmethod
@@ -67,6 +69,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             key=key or self.key,
             order=self.order,
             missing=model.missing_values,
+            frames=self.frames,
         )
 
     def nearest(self, model: TSNMF, assignments: Assignments) -> list[str]:

@@ -205,18 +205,29 @@ def save_samples(path: Path, samples: np.ndarray) -> None:
 
 
 def sort_files(
-    folder: Path, paths: Sequence[Path], clusters: np.ndarray, how: str
+    folder: Path,
+    paths: Sequence[Path],
+    clusters: np.ndarray,
+    how: str,
+    names: Sequence[str] | None = None,
 ) -> list[tuple[str, str]]:
     """Copy image files to a folder per cluster, or link to them.
 
     The folders are in ``folder``, named by the numbers of the clusters. ``how`` is
-    "copy" or "link". Return the (original, new) path of each file; new paths are
-    relative to the parent of ``folder``.
+    "copy" or "link". ``names`` are those of the samples, if they differ from the paths:
+    a file with several frames is in the folder of every cluster that has one of them,
+    once. Return the name and the new path of each sample; new paths are relative to the
+    parent of ``folder``.
     """
     digits = len(str(clusters.max()))
     counts: dict[Path, int] = {}
+    placed: dict[tuple[Path, int], str] = {}  # files with several frames
     sorted_paths = []
-    for path, cluster in zip(paths, clusters.tolist(), strict=True):
+    names = list(map(str, paths)) if names is None else names
+    for path, name, cluster in zip(paths, names, clusters.tolist(), strict=True):
+        if (path, cluster) in placed and name != str(path):
+            sorted_paths.append((name, placed[path, cluster]))
+            continue
         inside = folder / f"{cluster:0{digits}}"
         inside.mkdir(parents=True, exist_ok=True)
         target = _free_name(inside / path.name, counts)
@@ -224,7 +235,8 @@ def sort_files(
             shutil.copy2(path, target)
         else:
             os.symlink(path.absolute(), target)
-        sorted_paths.append((str(path), target.relative_to(folder.parent).as_posix()))
+        placed[path, cluster] = target.relative_to(folder.parent).as_posix()
+        sorted_paths.append((name, placed[path, cluster]))
     return sorted_paths
 
 

@@ -182,7 +182,8 @@ def _write_files(
         save_csv(new / "search.csv", *search_table(search.search_results_))
     if sort:
         yield SORTED
-        paths = sort_files(new / SORTED, collection.paths, assignments.clusters, sort)
+        files, clusters = collection.paths, assignments.clusters
+        paths = sort_files(new / SORTED, files, clusters, sort, collection.names)
         save_csv(new / "sorted.csv", ("path", "file"), paths)
     yield "report.json"
     parts = collection, model, assignments, typical, groups

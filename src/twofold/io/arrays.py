@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from twofold.io.budget import as_size
 from twofold.io.hdf5 import hdf5_arrays
 from twofold.io.mat4 import mat4_arrays
 from twofold.io.mat5 import mat5_arrays
@@ -239,13 +240,6 @@ def _mat_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
         raise ValueError("not a MATLAB file, or a damaged one")
     with reader(file) as arrays:
         yield arrays
-
-
-def as_size(n_bytes: int) -> str:
-    """Return a number of bytes as text, such as '1.5 GiB'."""
-    steps = min(max(n_bytes.bit_length() - 1, 0) // 10, 4)
-    unit = ("bytes", "KiB", "MiB", "GiB", "TiB")[steps]
-    return f"{n_bytes / 1024**steps:.{min(steps, 1)}f} {unit}"
 
 
 def _checked_limit(max_memory: int | None, path: Path) -> int:

@@ -1,36 +1,29 @@
 """Read folders of image files into one stack, with a reason for every file left out."""
 
-import glob
 import math
 import os
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 from sklearn.utils import Bunch
 from tqdm import tqdm
 
-from twofold.io.pixels import read_image
+from twofold.io.budget import DEFAULT, Budget
+from twofold.io.contents import Contents
+from twofold.io.decoding import File, Reasons, allocated, decoded, inspected, refusal
+from twofold.io.listing import Skipped, Source, folder_names, listed_files, source_name
+from twofold.io.opening import Limits, memory_given_back
+from twofold.io.pixels import Rendering
 from twofold.io.survey import Plan, planned
 from twofold.progress import report
 
-Source = str | Path | Iterable[str | Path]
-Skipped = list[tuple[Path, str]]
-Stacks = dict[str, np.ndarray]
-"""Whether to show a bar (None: on a terminal), or a function of (done, total)."""
-
 _THUMBNAIL_BYTES = 512 * 2**20
 """Maximum memory for all thumbnails, which are made smaller to fit."""
-
-_AHEAD = 8
-"""Maximum number of files per thread that wait to be decoded."""
 
 
 def read_images(
@@ -40,18 +33,21 @@ def read_images(
     color: bool | None = False,
     fit: str = "stretch",
     missing: float | None = None,
+    frames: str = "all",
     labels: bool = False,
     thumbnails: int | None = None,
     on_error: str = "skip",
-    max_pixels: int = 89_478_485,
+    max_pixels: int | None = 89_478_485,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Bunch:
     """Read image files into a stack of one size.
 
     Values that are None, and the size of the thumbnails, are chosen from up to 100
-    files, spread evenly over the sorted paths, without files that cannot be read or
-    exceed ``max_pixels``. If no such file remains, images are grey and of 64 x 64.
+    files, spread evenly over the sorted paths, by their first frames, without files
+    that cannot be read or exceed a limit. If no such file remains, images are grey and
+    of 64 x 64.
 
     Parameters
     ----------
@@ -67,13 +63,20 @@ def read_images(
         Whether to keep red, green and blue, or to convert to grey. None keeps colours
         if at least one image in ten has colour: reduced to 32 x 32 pixels, its
         largest and smallest channel differ by more than 2% of the range in the mean.
-        Sepia counts as colour; grey stored in three channels does not.
+        Sepia counts as colour; grey stored in three channels does not. Unless False,
+        TIFF files of other numbers of channels keep them if they are the most; files of
+        another number are skipped.
     fit : {"stretch", "crop"}, default="stretch"
         Whether the whole image is stretched to the size, or its largest centred part
         of the right proportions is kept.
     missing : float or None, default=None
         Value of missing pixels, such as 0 for black. Resizing does not blend them: a
         resized pixel is missing if a missing pixel contributes to it.
+    frames : {"all", "first"}, default="all"
+        Whether each frame of an animation or of a TIFF file is an image, or the first
+        alone. In ImageJ and OME stacks, channels make one image, all other axes are
+        frames. The sizes of an icon, smaller copies and masks in a TIFF file, and the
+        further pictures in a photo of a telephone are no frames.
     labels : bool, default=False
         Whether the folder of a file is its class. Classes are named by the path of the
         folder from ``source``, or from the common folder of the files of a list or
@@ -85,22 +88,28 @@ def read_images(
         be decoded at a higher resolution, so that its image may differ slightly.
     on_error : {"skip", "raise"}, default="skip"
         Whether an unreadable file is listed in ``skipped``, or raises an error.
-    max_pixels : int, default=89_478_485
+    max_pixels : int or None, default=89_478_485
         Maximum number of pixels of an image; a small file can contain a huge image.
-        The default is the limit above which Pillow warns; Pillow refuses images of
-        twice that size in any case. Each thread holds one image at a time.
+        The default is the limit above which Pillow warns. None leaves it to Pillow,
+        which refuses images of twice that size in any case.
+    max_memory : int or None, default=None
+        Maximum number of bytes for decoding, which all threads share; None stands for
+        1 GiB. An image that needs more is not decoded. The result comes on top, but a
+        file whose frames would take more than this, and more than the file, is skipped.
     n_jobs : int or None, default=None
         Number of decoding threads. None and -1 take one per core.
     progress : bool or None, default=None
-        Whether to show a bar on stderr. None shows it on a terminal. Each file is also
+        Whether to show a bar on stderr. None shows it on a terminal. Each frame is also
         reported as an event of the stage "reading", see ``twofold.progress``.
 
     Returns
     -------
     Bunch
-        ``images``: float32 in [0, 1], of shape (n, h, w), or (n, h, w, 3) in
+        ``images``: float32 in [0, 1], of shape (n, h, w), or (n, h, w, c) in
         colour. ``paths``: the files of the images, sorted, or in the order of a list.
-        ``skipped``: (path, reason) pairs.
+        ``frames``: the number of each image in its file, from 0. ``names``: the paths,
+        with the number of the frame where a file has several, as in ``scan.tif[3]``.
+        ``skipped``: (path, reason) pairs; a frame has the path ``scan.tif[3]``.
         With ``labels`` also ``target`` and ``target_names``.
         With ``thumbnails`` also ``thumbnails``: uint8 of shape (n, t, t, 3), each
         thumbnail centred in its square, from ``(t - h) // 2`` and ``(t - w) // 2``
@@ -109,117 +118,103 @@ def read_images(
     shape = None if size is None else _checked_size(size)
     _check_choice("fit", fit, ("stretch", "crop"))
     _check_choice("on_error", on_error, ("skip", "raise"))
-    _check_thumbnails(thumbnails)
+    _check_choice("frames", frames, ("all", "first"))
+    _check_whole("thumbnails", thumbnails)
+    _check_whole("max_pixels", max_pixels)
+    _check_whole("max_memory", max_memory)
     workers = _workers(n_jobs)
-    paths, folder, skipped = _files(source)
+    paths, folder, skipped = listed_files(source)
     if skipped and on_error == "raise":
         raise ValueError(f"{skipped[0][0]}: {skipped[0][1]}")
-    classes = _folder_names(paths, folder) if labels else []
+    limits = Limits(max_pixels or math.inf, Budget(max_memory or DEFAULT))
     Image.init()  # loads the plugins, which is not thread-safe
-    with _reporter(progress, len(paths)) as advance:
-        limit = math.isqrt(_THUMBNAIL_BYTES // (3 * len(paths)))  # 3 bytes a pixel
-        longest = thumbnails and max(1, min(thumbnails, limit))
-        plan = planned(paths, shape, color, longest, max_pixels, workers)
-        stacks = _allocate(len(paths), plan)
-        options = fit, max_pixels, plan.longest, missing  # of ``read_image``
-        decode = partial(_decode, paths, plan, options, stacks)
+    with warnings.catch_warnings(), memory_given_back():
+        # Of images above a limit that ``max_pixels`` sets here.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        files = inspected(paths, frames, workers)
+        plan = planned(files, shape, color, thumbnails, limits, workers)
+        files, plan = _placed(files, plan, limits.budget.total)
+        rendering = Rendering(plan.size, plan.channels, fit, missing, plan.longest)
+        stacks = allocated(sum(file.contents.frames for file in files), plan)
         # Closed at once after an error, so that the threads end.
-        with closing(_map_ordered(decode, len(paths), workers, advance)) as reasons:
-            kept = _collect_readable(reasons, paths, skipped, on_error)
+        with (
+            _reporter(progress, len(stacks["images"])) as advance,
+            closing(decoded(files, rendering, limits, stacks, workers)) as reasons,
+        ):
+            found = _collected(files, reasons, advance, skipped, on_error)
+    if not found:
+        raise ValueError(
+            f"{source_name(source)}: expected readable images, got {len(skipped)} "
+            "files and none of them is one; the first, "
+            f"{skipped[0][0]}: {skipped[0][1]}"
+        )
+    places = [file.start + k for file, k in found]
     result = Bunch(
-        **{name: _compact(stack, kept) for name, stack in stacks.items()},
-        paths=[paths[i] for i in kept],
+        **{name: _compact(stack, places) for name, stack in stacks.items()},
+        paths=[file.path for file, _ in found],
+        frames=np.array([k for _, k in found]),
+        names=[file.name(k) for file, k in found],
         skipped=skipped,
     )
     if labels:  # folders without a readable image are no classes
-        used = [classes[i] for i in kept]
+        classes = dict(zip(paths, folder_names(paths, folder), strict=True))
+        used = [classes[path] for path in result.paths]
         names, result.target = np.unique(used, return_inverse=True)
         result.target_names = names.tolist()
     return result
 
 
-def _allocate(count: int, plan: Plan) -> Stacks:
-    """Return uninitialised stacks with an entry for every file."""
-    shape = (*plan.size, 3) if plan.color else plan.size
-    stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
+def _placed(files: list[File], plan: Plan, most: int) -> tuple[list[File], Plan]:
+    """Place all frames one after the other, and limit the thumbnails of all of them."""
+    placed, start = [], 0
+    for file in files:
+        refused = refusal(file, plan, most)
+        contents = Contents() if refused else file.contents
+        placed.append(File(file.path, contents, start, refused))
+        start += contents.frames
     if plan.longest is not None:
-        square = (plan.longest, plan.longest, 3)
-        stacks["thumbnails"] = np.zeros((count, *square), dtype=np.uint8)
-        stacks["thumbnail_sizes"] = np.zeros((count, 2), dtype=int)
-    return stacks
+        limit = math.isqrt(_THUMBNAIL_BYTES // (3 * start))  # 3 bytes a pixel
+        plan = plan._replace(longest=max(1, min(plan.longest, limit)))
+    return placed, plan
 
 
-def _decode(
-    paths: list[Path], plan: Plan, options: tuple[Any, ...], stacks: Stacks, i: int
-) -> str | None:
-    """Read file ``i`` into the stacks; return a reason if it cannot be read."""
-    # Threads write to different entries of the stacks, which needs no lock.
-    try:
-        image, small = read_image(paths[i], plan.size, plan.color, *options)
-        stacks["images"][i] = image
-    except Exception as error:  # a damaged file can raise any exception
-        return str(error).partition("\n")[0] or type(error).__name__
-    if small is not None:
-        square, (height, width) = stacks["thumbnails"][i], small.shape[:2]
-        top, left = (len(square) - height) // 2, (len(square) - width) // 2
-        square[top : top + height, left : left + width] = small
-        stacks["thumbnail_sizes"][i] = height, width
-    return None
-
-
-def _collect_readable(
-    reasons: Iterable[str | None], paths: list[Path], skipped: Skipped, on_error: str
-) -> list[int]:
-    """Return the indices of the files that were read, and extend ``skipped``."""
-    kept = []
-    for i, reason in enumerate(reasons):
-        if reason is None:
-            kept.append(i)
-        elif on_error == "raise":
-            raise ValueError(f"{paths[i]}: {reason}")
+def _collected(
+    files: list[File],
+    reasons: Iterable[Reasons | str],
+    advance: Callable[[], object],
+    skipped: Skipped,
+    on_error: str,
+) -> list[tuple[File, int]]:
+    """Return the frames that were read, and extend ``skipped`` by the others."""
+    found = []
+    for file, why in zip(files, reasons, strict=True):
+        if isinstance(why, str):
+            lost = [(file.path, why)]
         else:
-            skipped.append((paths[i], reason))
-    if not kept:
-        raise ValueError(
-            f"source must have readable images, got {len(skipped)} files and none of "
-            f"them is one; the first, {skipped[0][0]}: {skipped[0][1]}"
-        )
-    return kept
+            lost = [(Path(file.name(k)), text) for k, text in enumerate(why) if text]
+            found += [(file, k) for k, text in enumerate(why) if not text]
+        if lost and on_error == "raise":
+            raise ValueError(f"{lost[0][0]}: {lost[0][1]}")
+        skipped += lost
+        for _ in range(file.contents.frames):
+            advance()
+    return found
 
 
 @contextmanager
-def _reporter(progress: bool | None, total: int) -> Iterator[Callable[[int], object]]:
-    """Yield a function that is called with the number of files done."""
-    hide = None if progress is None else not progress
+def _reporter(progress: bool | None, total: int) -> Iterator[Callable[[], object]]:
+    """Yield a function that is called after each frame."""
+    hide, done = None if progress is None else not progress, 0
     report("reading", 0, total)
     with tqdm(total=total, unit="image", disable=hide) as bar:
 
-        def advance(done: int) -> None:
+        def advance() -> None:
+            nonlocal done
+            done += 1
             bar.update()
             report("reading", done, total)
 
         yield advance
-
-
-def _map_ordered(
-    decode: Callable[[int], str | None],
-    count: int,
-    workers: int,
-    report: Callable[[int], object],
-) -> Generator[str | None, None, None]:
-    """Yield the results of ``decode`` for 0, 1, ..., in order, from many threads."""
-    pool = ThreadPoolExecutor(workers)
-    waiting: deque[Future[str | None]] = deque()
-    try:
-        # The results lag behind, so that few tasks wait at any time.
-        for i in range(count + _AHEAD * workers):
-            if i < count:
-                waiting.append(pool.submit(decode, i))
-            if waiting and i >= _AHEAD * workers:
-                yield waiting.popleft().result()
-                report(i + 1 - _AHEAD * workers)
-    finally:  # after an error or interrupt, waiting tasks are cancelled
-        pool.shutdown(cancel_futures=True)
 
 
 def _compact(images: np.ndarray, kept: list[int]) -> np.ndarray:
@@ -228,56 +223,6 @@ def _compact(images: np.ndarray, kept: list[int]) -> np.ndarray:
         if position != i:
             images[position] = images[i]
     return images[: len(kept)]
-
-
-def _files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
-    """Return the files of ``source``, its folder, and the folders that were skipped."""
-    skipped: Skipped = []
-    folder = None
-    if not isinstance(source, str | Path):
-        paths = [Path(path) for path in source]
-    elif Path(source).is_dir():
-        folder = Path(source)
-        paths = _walk(folder, skipped)
-    elif Path(source).exists():
-        paths = [Path(source)]
-    elif glob.has_magic(str(source)):
-        matches = map(Path, sorted(glob.glob(str(source), recursive=True)))
-        paths = [path for path in matches if not path.is_dir()]
-    else:
-        raise FileNotFoundError(
-            f"source must be a folder, a pattern or files, got {str(source)!r}, which "
-            "does not exist"
-        )
-    if not paths:
-        why = "".join(f"; {path}: {reason}" for path, reason in skipped[:1])
-        raise FileNotFoundError(
-            f"source must have image files, got none in {str(source)!r}{why}"
-        )
-    return paths, folder, skipped
-
-
-def _walk(folder: Path, skipped: Skipped) -> list[Path]:
-    """Return all files below ``folder`` that are not hidden, sorted."""
-
-    def skip(error: OSError) -> None:
-        skipped.append((Path(str(error.filename)), error.strerror or "unreadable"))
-
-    paths = []
-    for parent, folders, files in os.walk(folder, onerror=skip):
-        # os.walk does not enter the folders that are removed from its list.
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        links = filter(Path.is_symlink, (Path(parent, name) for name in folders))
-        skipped += [(path, "a link to a folder, not followed") for path in links]
-        paths += [Path(parent, name) for name in files if not name.startswith(".")]
-    return sorted(paths)
-
-
-def _folder_names(paths: list[Path], folder: Path | None) -> list[str]:
-    """Return the folder of each file, relative to ``folder`` or the common folder."""
-    parents = [path.absolute().parent for path in paths]
-    above = folder.absolute() if folder else Path(os.path.commonpath(parents))
-    return [parent.relative_to(above).as_posix() for parent in parents]
 
 
 def _workers(jobs: int | None) -> int:
@@ -304,10 +249,10 @@ def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def _check_thumbnails(side: int | None) -> None:
-    whole = isinstance(side, Integral) and not isinstance(side, bool)
-    if side is not None and not (whole and side > 0):
-        raise ValueError(f"thumbnails must be a positive integer or None, got {side!r}")
+def _check_whole(name: str, value: int | None) -> None:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if value is not None and not (whole and value > 0):
+        raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

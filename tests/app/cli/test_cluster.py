@@ -203,7 +203,7 @@ def test_a_terminal_sees_bars(place, tmp_path):
     assert run.communicate()[0].splitlines()[-1].startswith("Report: ")
     assert run.returncode == 0
     for text in (
-        *(b"Reading", b"63 of 63 files", b"Searching", b"2 candidates"),
+        *(b"Reading", b"63 of 63 images", b"Searching", b"2 candidates"),
         *(b"iteration 2, objective", b"s left"),
     ):
         assert text in shown
@@ -257,7 +257,9 @@ def test_a_run_that_is_stopped_leaves_nothing_that_looks_finished(
         (["cluster", "digits", "-k", "3", "--size", "9"], 2, "is for image files"),
         (["cluster", "digits", "-k", "3", "--sort", "copy"], 2, "is for image files"),
         (["cluster", "nowhere", "-k", "3"], 1, "nowhere: expected a folder"),
-        (["cluster", "empty", "-k", "3"], 1, "got none in 'empty'"),
+        (["cluster", "empty", "-k", "3"], 1, "empty: expected image files, got"),
+        (["cluster", "digits", "-k", "3", "--frames", "first"], 2, "is for image f"),
+        (["cluster", "photos", "-k", "3", "--frames", "2"], 2, "--frames"),
         (["cluster", "broken", "-k", "3"], 1, "none of them is one"),
         (
             ["cluster", "photos", "-k", "99"],

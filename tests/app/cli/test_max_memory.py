@@ -60,7 +60,9 @@ def test_labels_count_and_unknown_ones_are_called_labels(place):
     done = inside("cluster", "a.npz", *options, "y", folder=place)
     assert "Error: a.npz: X and y would take 2.7 KiB" in done.stderr
     done = inside("cluster", "a.npz", *options, "foo", folder=place)
-    expected = "Error: --labels='foo' is not in a.npz, which has X (20, 4, 4), y (20,)\n"
+    expected = (
+        "Error: --labels='foo' is not in a.npz, which has X (20, 4, 4), y (20,)\n"
+    )
     assert done.stderr == expected
 
 

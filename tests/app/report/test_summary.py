@@ -191,7 +191,8 @@ def test_files_on_another_drive_are_named_in_full(arrays, monkeypatch, tmp_path)
         raise ValueError("path is on mount 'C:', start on mount 'D:'")
 
     files = [tmp_path / f"{i} ä.png" for i in range(60)]
-    found = dataclasses.replace(arrays.collection, paths=files)
+    names = list(map(str, files))
+    found = dataclasses.replace(arrays.collection, paths=files, names=names)
     monkeypatch.setattr(os.path, "relpath", apart)
     summary = made(arrays, found)
     assert summary["items"][7]["link"] == files[7].as_uri()

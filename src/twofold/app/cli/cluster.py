@@ -39,6 +39,7 @@ def cluster(
     size: options.Size = None,
     color: options.Color = None,
     fit: options.FitHow = None,
+    frames: options.WhichFrames = None,
     labels: options.Labels = None,
     key: options.Key = None,
     sample_shape: options.SampleShape = None,
@@ -85,7 +86,10 @@ def cluster(
     source = sources[0] if len(sources) == 1 else sources
     reading = _reading(
         source,
-        for_images={"size": size, "color": color, "fit": fit, "sort": sort},
+        for_images={
+            **{"size": size, "color": color, "fit": fit},
+            **{"frames": frames, "sort": sort},
+        },
         for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
         missing=missing,
         max_memory=max_memory,
@@ -204,13 +208,14 @@ def _reading(
     options.check_kind(source, for_images, "images")
     options.check_kind(source, for_arrays, "array")
     if are_images:
-        size, fit = for_images["size"], for_images["fit"]
+        size, fit, frames = (for_images[name] for name in ("size", "fit", "frames"))
         return Reading(
             size=_sizes(size, "--size", 1, 2),
             color=for_images["color"],
             fit=fit.value if fit else "stretch",
             missing=missing,
             max_memory=max_memory,
+            frames=frames.value if frames else "all",
         )
     order = for_arrays["order"]
     return Reading(

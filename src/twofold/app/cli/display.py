@@ -152,7 +152,7 @@ def _text(event: Event, left: float | None) -> str:
     if event.stage == "writing":
         return str(event.facts.get("file", ""))
     if event.stage == "reading":
-        about = f"{event.done:,} of {event.total:,} files"
+        about = f"{event.done:,} of {event.total:,} images"
         return about if left is None else f"{about}, {left:.0f} s left"
     if event.stage == "searching":
         about = _counted(event.done, "candidate")

@@ -25,6 +25,13 @@ class Fit(StrEnum):
     crop = "crop"
 
 
+class Frames(StrEnum):
+    """Which frames of an image file are images."""
+
+    all = "all"
+    first = "first"
+
+
 class Order(StrEnum):
     """Order of the entries in a flat row."""
 
@@ -159,6 +166,14 @@ FitHow = Annotated[
     Fit | None,
     typer.Option(
         help="Stretch images of other proportions, or crop them. Default: stretch."
+    ),
+]
+WhichFrames = Annotated[
+    Frames | None,
+    typer.Option(
+        "--frames",
+        help="Of animations and TIFF stacks, take each frame as an image, or the first "
+        "alone. Default: all.",
     ),
 ]
 Labels = Annotated[

@@ -38,7 +38,7 @@ def make_items(clustering: Clustering, folder: Path) -> list[Item]:
     return [
         Item(
             name=printable(collection.names[i]),
-            link=_link(collection.paths[i], folder) if collection.paths else None,
+            link=_link_of(collection, i, folder),
             cluster=int(assigned.clusters[i]),
             confidence=round(float(assigned.confidence[i]), 4),
             error=round(float(assigned.reconstruction_error[i]), 4),
@@ -53,6 +53,13 @@ def make_items(clustering: Clustering, folder: Path) -> list[Item]:
 def printable(text: str) -> str:
     """Return a path as valid Unicode; bytes that are not UTF-8 are escaped."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+def _link_of(collection: Collection, i: int, folder: Path) -> str | None:
+    """Return the address of the file of a sample; a frame is not the whole file."""
+    if not collection.paths or collection.names[i] != str(collection.paths[i]):
+        return None
+    return _link(collection.paths[i], folder)
 
 
 def _link(path: Path, folder: Path) -> str | None:
