@@ -231,3 +231,13 @@ def test_lists_of_lists():
             ValueError, match=r"^(target|labels) must be of shape \(n,\)"
         ):
             score_all(*arguments)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_masked_entries_of_object_arrays_and_of_fields(swapped):
+    objects = np.array([0, np.ma.masked, 1, 1], dtype=object)
+    fields = np.ma.array(np.zeros(4, dtype=[("a", int)]), mask=[(0,), (1,), (0,), (0,)])
+    for values in (objects, fields):
+        arguments = ([0, 0, 1, 1], values) if swapped else (values, [0, 0, 1, 1])
+        with pytest.raises(ValueError, match="must have a value for every sample, got"):
+            score_all(*arguments)

@@ -200,7 +200,7 @@ def _numbered(name: str, values: ArrayLike) -> np.ndarray:
 
 def _read(name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of values, of which none has been converted to a string."""
-    masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
+    masked = _count_masked(values) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise ValueError(
             f"{name} must have a value for every sample, got {masked} masked; score "
@@ -221,9 +221,16 @@ def _read(name: str, values: ArrayLike) -> np.ndarray:
     return np.array(values, dtype=object) if mixed or optional else array
 
 
+def _count_masked(values: np.ma.MaskedArray) -> int:
+    """Return the number of masked entries, or of samples with a masked field."""
+    mask: Any = np.ma.getmaskarray(values)
+    fields = [mask[name] for name in mask.dtype.names or ()]
+    return int(np.any(fields, axis=0).sum() if fields else mask.sum())
+
+
 def _is_missing(value: Any) -> bool:
-    """Whether an object is None, NaN, or ``pandas.NA``."""
+    """Whether an object is None, masked, NaN, or ``pandas.NA``."""
     try:
-        return value is None or bool(value != value)
+        return value is None or value is np.ma.masked or bool(value != value)
     except (TypeError, ValueError, ArithmeticError):  # NA is neither true nor false
         return True

@@ -2,6 +2,7 @@
 
 import os
 import pkgutil
+import shutil
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ def campaign(crashes, *arguments, registry="fuzz.targets:TARGETS", seconds=1e9):
         n_failed += sum(line.startswith("failed") for line in lines)
         n_read += len(done)
         if ran.returncode == 0:
+            shutil.rmtree(crashes / "current", ignore_errors=True)
             return n_failed, n_read
         if not done:  # it did not come to its first file
             raise RuntimeError(ran.stderr)

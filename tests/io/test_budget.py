@@ -98,7 +98,7 @@ def test_closing_sends_away_all_that_wait_or_ask():
 
 @pytest.mark.parametrize(
     ("amount", "text"),
-    [(0, "0 bytes"), (1023, "1.02e+03 bytes"), (2**30, "1 GiB"), (2**41, "2 TiB")],
+    [(0, "0 bytes"), (1023, "1023 bytes"), (2**30, "1.0 GiB"), (2**41, "2.0 TiB")],
 )
 def test_bytes_as_size(amount, text):
     assert as_size(amount) == text

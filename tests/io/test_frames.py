@@ -179,8 +179,8 @@ def test_frames_that_would_take_much_more_than_the_file(tmp_path):
     assert [path.name for path in found.paths] == ["one.png"]
     [(path, reason)] = found.skipped
     assert path.name == "many.gif"
-    assert "10,000 frames would take 3.3" in reason
-    assert "more than the limit of 1 GiB; raise it with max_memory" in reason
+    assert "10,000 frames would take 3.4" in reason
+    assert "more than the limit of 1.0 GiB; raise it with max_memory" in reason
     few = read_images(tmp_path, 2)
     assert len(few.images) == 10_001
 

@@ -169,6 +169,33 @@ def test_data_that_were_never_written(tmp_path):
 
     path = make_mat73(tmp_path / "a.mat", fill)
     assert path.stat().st_size < 10_000
-    refused(path, r"X would take 1.5 GiB, and max_memory is 1.0 GiB; .*--max", key="X")
+    refused(path, r"X would take 1.6 GiB, and max_memory is 1.0 GiB; .*--max", key="X")
     refused(path, r"Y would take 2.0 GiB, and max_memory is 1.0 GiB", key="Y")
     np.testing.assert_array_equal(read_stack(path, key="Z"), STACK)
+
+
+def test_filters_of_the_list_of_names(tmp_path):
+    """They would be loaded, or inflated without a limit, when names are listed."""
+    path = tmp_path / "a.mat"
+    with h5py.File(path, "w", libver="latest", userblock_size=512) as file:
+        for i in range(20):  # so many are kept in a heap
+            file[f"array {i}"] = STACK
+    plain = path.read_bytes()
+    signature = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+    content = signature + plain[128:]
+    path.write_bytes(content)
+    np.testing.assert_array_equal(read_stack(path, key="array 7"), STACK.T)
+    at = content.index(b"FRHP")
+    assert content[at + 7 : at + 9] == b"\0\0"  # the length of filters
+    path.write_bytes(content[: at + 7] + b"\x14\0" + content[at + 9 :])
+    refused(path, "names are stored with filters", key="array 7")
+
+
+def test_every_chunk_counts(tmp_path):
+    """HDF5 keeps some kilobytes for each, also for one that was never written."""
+    path = make_mat73(
+        tmp_path / "a.mat",
+        lambda file: file.create_dataset("X", (10, 1000), "u1", chunks=(1, 1)),
+    )
+    with pytest.raises(ValueError, match=r"X would take 39.1 MiB, and max_memory is"):
+        read_stack(path, max_memory=2_000_000)

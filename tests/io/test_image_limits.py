@@ -88,8 +88,8 @@ def test_an_image_that_takes_too_much_is_not_decoded(tmp_path, decoded, color):
     assert path.name == "wide.png"
     assert reason.startswith("its 80,000,000 x 1 pixels take about ")
     assert reason.endswith(
-        "more than the limit of 100 MiB; raise it with max_memory, on the command line "
-        "--max-memory"
+        "more than the limit of 100.0 MiB; raise it with max_memory, on the command "
+        "line --max-memory"
     )
     assert set(decoded) == {(8, 6)}
     with pytest.raises(ValueError, match=r"wide.png: its 80,000,000 x 1 pixels take"):

@@ -391,3 +391,9 @@ def test_a_listener_may_stop_it(folder):
     with pytest.raises(RuntimeError, match="enough"), listening(listener):
         read_images([folder / "a/1.png"] * 1000, 4, n_jobs=2)
     assert done == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("source", [None, 3, [None], [b"a.png", 3]])
+def test_sources_of_other_types(source):
+    with pytest.raises(ValueError, match=r"^source must be a folder, a pattern or a"):
+        read_images(source)

@@ -301,3 +301,13 @@ def test_only_files_are_replaced_by_files(tmp_path, make):
         pytest.fail("was to be refused")
     assert (tmp_path / "odd").stat() == before
     assert os.listdir(tmp_path) == ["odd"]
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path):
+    (tmp_path / "here").write_text("kept")
+    with (
+        pytest.raises(FileExistsError, match="here is a file, and is not replaced"),
+        staging.staged_folder(tmp_path / "here", replace=True),
+    ):
+        pass
+    assert (tmp_path / "here").read_text() == "kept"

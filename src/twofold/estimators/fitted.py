@@ -34,13 +34,13 @@ class FittedState:
     projections: tuple[Array, Array]  # Q (1, h, r) and P (1, w, r)
     predictor: Predictor  # training samples, with which new samples are compared
     lengths: Array  # (1, k), lengths of the columns of V before Eq. (adjust)
-    labels: np.ndarray  # (n,), of the training samples in the order of predictor
+    labels: np.ndarray  # (rows,), of the training samples as predictor has them
     assign_labels: str  # "graph" or "k-means"
     scale: str  # "sample" or "global": divide by the norm of a sample or typical_norm
     typical_norm: float  # root mean square norm of the training samples
     sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
     completion: Completion | None  # None if the fit allowed no missing entries
-    # (n,), weights of the training samples in ``centers``; None if all are 1
+    # (rows,), weights of the training samples in ``centers``; None if all are 1
     sample_weight: np.ndarray | None = None
     # (n_found, k), centers as read from a model file; None to compute them when needed
     known_centers: Array | None = None

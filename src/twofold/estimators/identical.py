@@ -30,7 +30,7 @@ class Copies:
     def weights(self) -> np.ndarray | None:
         """Weights (rows,) of mean 1, proportional to the numbers of samples.
 
-        None if all are 1, as they are without copies, and if every sample comes twice.
+        None if all are 1: if there are no copies, or all samples come equally often.
         """
         counts = np.bincount(self.row)
         return None if np.ptp(counts) == 0 else counts / counts.mean()

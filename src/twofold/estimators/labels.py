@@ -29,7 +29,7 @@ def assign_labels(
     get the same label. ``weights`` (n,) are those of the samples in K-means; None if
     all are 1. The labels (n,) are 0, 1, ..., of at most k clusters.
     """
-    rows = mean_rows(coefficients, group)
+    rows = mean_rows(coefficients, group, weights)
     labels = None if adjacency is None else rows.argmax(axis=1)
     if labels is None or len(np.unique(labels)) < k:
         # K-means on all samples: a group weighs as much as it has samples.

@@ -55,8 +55,10 @@ class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, Transforme
         """Cluster of each sample.
 
         It is the cluster with most of the weight of the edges that join the sample to
-        its nearest training samples on both sides. With ``assign_labels="k-means"`` it
-        is the cluster whose mean coefficients, as from ``transform``, are nearest.
+        its nearest training samples on both sides, whatever the weights of merged
+        samples, so that a training sample among many copies of others may get another
+        label than that of the fit. With ``assign_labels="k-means"`` it is the cluster
+        whose mean coefficients, as from ``transform``, are nearest.
 
         Parameters
         ----------

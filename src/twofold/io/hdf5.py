@@ -2,12 +2,16 @@
 
 An HDF5 file can name other files: as links, as the storage of a data set, and as parts
 of a virtual one. It can name filters, too, which the library loads from disk. Nothing
-of that is followed or loaded: all is looked at before a data set is opened or read.
+of that is followed or loaded: all is looked at before a data set is opened or read. The
+lists of names can have filters of their own, which would be applied, without a limit,
+when the names are listed; such a file is refused before HDF5 opens it.
 """
 
 import io
 import math
+import mmap
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -28,6 +32,12 @@ _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
 _PIECE = 1 << 20
 """Bytes that are inflated at a time."""
 
+_CHUNK_COST = 4096
+"""Bytes that HDF5 keeps for every chunk that it reads at once, besides its content."""
+
+_HEAP = re.compile(rb"FRHP\0..(?!\0\0)..", re.DOTALL)
+"""Header of a list of names with filters: version, length of names, then of filters."""
+
 
 @contextmanager
 def hdf5_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
@@ -40,6 +50,9 @@ def hdf5_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
             'pip install "twofold[mat73]"'
         ) from None
     size = os.fstat(file.fileno()).st_size
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if _HEAP.search(content):
+            raise ValueError("its names are stored with filters, which are not applied")
     arrays: dict[str, StoredArray] = {}
     with h5py.File(file.name, "r") as opened:
         for name in opened.id:
@@ -96,6 +109,9 @@ def _stored(h5py: Any, data: Any, layout: Any, size: int) -> StoredArray:
         return np.asarray(h5py.Dataset(data)).T
 
     n_bytes = max(math.prod(shape) * itemsize, chunk)
+    if is_chunked:
+        sides = zip(shape, layout.get_chunk(), strict=True)
+        n_bytes += _CHUNK_COST * math.prod(-(-long // short) for long, short in sides)
     return StoredArray(shape[::-1], n_bytes, read)
 
 

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import reprlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def listed_files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
     skipped: Skipped = []
     folder = None
     if not isinstance(source, str | Path):
-        paths = [Path(path) for path in source]
+        paths = _listed(source)
     elif Path(source).is_dir():
         folder = Path(source)
         paths = _walk(folder, skipped)
@@ -34,6 +35,17 @@ def listed_files(source: Source) -> tuple[list[Path], Path | None, Skipped]:
             f"{source_name(source)}: expected image files, got none{why}"
         )
     return paths, folder, skipped
+
+
+def _listed(source: Iterable[str | Path]) -> list[Path]:
+    """Return the paths of a list of files."""
+    try:
+        return [Path(path) for path in source]
+    except TypeError:
+        raise ValueError(
+            "source must be a folder, a pattern or a list of files, as str or Path, "
+            f"got {reprlib.repr(source)}"
+        ) from None
 
 
 def source_name(source: Source) -> str:

@@ -54,6 +54,8 @@ def staged_folder(path: Path, *, replace: bool) -> Iterator[Path]:
     stays, and the folder to which it points is replaced.
     """
     path = path.resolve()
+    if path.is_file():
+        raise FileExistsError(f"{path} is a file, and is not replaced by a folder")
     path.parent.mkdir(parents=True, exist_ok=True)
     bring_back(path)
     with _staging_folder(path) as partial:

@@ -57,6 +57,7 @@ USAGE = [
     ("cluster", "a.npy", "--cache", "/proc/x", "--cache: must be .* can be written"),
     ("cluster", "digits", "--key", "X", "--key: is for array files, and digits is no"),
     ("cluster", "digits", "--sample-shape", "3x3", "--sample-shape: is for array fil"),
+    ("cluster", "digits", "--max-memory", "1GiB", "--max-memory: is for array files,"),
     ("cluster", "digits", "--order", "F", "--order: is for array files, and digits"),
     ("cluster", "digits", "--size", "8", "--size: is for image files, and digits is"),
     ("cluster", "digits", "--grey", "--grey: is for image files, and digits is none"),

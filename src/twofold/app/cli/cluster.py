@@ -204,10 +204,12 @@ def _reading(
     """Return the reading options; raise for an option of another kind of input."""
     from twofold.app.collection import Reading, kind_of
 
-    are_images = kind_of(source) == "images"
+    kind = kind_of(source)
     options.check_kind(source, for_images, "images")
     options.check_kind(source, for_arrays, "array")
-    if are_images:
+    if kind == "data set":
+        options.check_kind(source, {"max_memory": max_memory}, "array")
+    if kind == "images":
         size, fit, frames = (for_images[name] for name in ("size", "fit", "frames"))
         return Reading(
             size=_sizes(size, "--size", 1, 2),
