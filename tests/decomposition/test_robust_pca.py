@@ -86,3 +86,12 @@ def test_entries_far_larger_than_all_others_are_warned_of(known):
 def test_a_bad_weight(known, weight):
     with pytest.raises(ValueError, match="sparsity_weight"):
         RobustPCA(weight).fit(sum(known))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-307, 1e-320])
+def test_new_samples_next_to_zero(size):
+    rng = np.random.default_rng(0)
+    model = RobustPCA().fit(rng.uniform(size=(30, 8, 6)))
+    codes = model.transform(size * rng.uniform(size=(4, 8, 6)))
+    assert np.isfinite(codes).all()
+    assert 0 < np.abs(codes).max() < 100 * size

@@ -64,7 +64,7 @@ def test_only_what_is_wanted_is_read(tmp_path, name, make):
     assert peak < 2 * 16 * MIB
     claim = r"big would take 1[68].0 MiB, and max_memory is 4"  # HDF5 needs some more
     refused(path, claim, key="big", **limit(4))
-    with pytest.raises(ValueError, match="big and small would take 1[68]"):
+    with pytest.raises(ValueError, match=r"big and small would take 1[68]"):
         read_arrays(path, **limit(16))
     assert read_arrays(path, **limit(19)).keys() == {"big", "small"}
     reading = Reading(key="small", max_memory=MIB)

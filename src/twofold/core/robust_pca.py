@@ -195,8 +195,12 @@ def split_rows(
     """
     sizes = np.abs(samples).mean(axis=1, keepdims=True)
     codes = samples @ right.T
-    # Samples of zeros and a fit of rank 0 have nothing to solve.
-    active = np.flatnonzero((sizes[:, 0] > 0) & (len(values) > 0))
+    # Samples of zeros and a fit of rank 0 have nothing to solve. The penalty of samples
+    # next to zero would overflow; the projection is as good for them.
+    number = np.finfo(samples.dtype)
+    active = np.flatnonzero(
+        (sizes[:, 0] > number.tiny / number.eps) & (len(values) > 0)
+    )
     dual = np.zeros_like(samples)  # Y / mu
     for _ in range(_ROW_ITERATIONS):
         if not active.size:
