@@ -130,6 +130,21 @@ def test_files_that_cannot_be_read_do_not_count(tmp_path):
     assert len(found.skipped) == 2
 
 
+@pytest.mark.parametrize("kind", [2, 5, 7])
+def test_sizes_that_are_no_whole_numbers_do_not_count(tmp_path, kind):
+    """The width of a TIFF file may be text, a fraction or bytes."""
+    save(tmp_path / "good.png", noise(20, 30))
+    path = save(tmp_path / "odd.tif", noise(6, 8))
+    data = bytearray(path.read_bytes())
+    entry = int.from_bytes(data[4:8], "little") + 2
+    assert data[entry : entry + 4] == bytes([0, 1, 4, 0])  # ImageWidth, of 32 bits
+    data[entry + 2] = kind
+    path.write_bytes(data)
+    found = read_images(tmp_path, color=None, thumbnails=99)
+    assert found.images.shape == (1, 20, 30)
+    assert [path.name for path, _ in found.skipped] == ["odd.tif"]
+
+
 def test_where_none_can_be_read_the_error_is_that_of_reading(tmp_path):
     for name in ("a.png", "b.png"):
         (tmp_path / name).write_bytes(b"")

@@ -129,11 +129,21 @@ def _headed(frames: ImageFrames | ArrayFrames) -> _Preview:
     """Return the properties that the header of a file tells."""
     if isinstance(frames, ImageFrames):
         grey = Image.getmodebase(frames.image.mode) == "L"
-        return _Preview(_upright_shape(frames.image), 3, False if grey else None)
+        return _Preview(
+            _whole(_upright_shape(frames.image)), 3, False if grey else None
+        )
     channels = frames.stack.channels
     known = None if channels == 3 else channels > 1
     kind = 3 if channels == 1 else channels
-    return _Preview(frames.reader.shape(frames.stack, 0), kind, known)
+    return _Preview(_whole(frames.reader.shape(frames.stack, 0)), kind, known)
+
+
+def _whole(shape: Size) -> Size:
+    """Return height and width; a damaged header may have anything in their place."""
+    height, width = map(int, shape)
+    if min(height, width) < 1:
+        raise ValueError(f"its header has a size of {width} x {height}")
+    return height, width
 
 
 def _upright_shape(image: Image.Image) -> Size:
