@@ -151,6 +151,30 @@ def test_a_scheduler_that_is_killed_is_one_line(tmp_path):
     ]
 
 
+def test_a_scheduler_that_hangs_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("twofold.paper.cluster._ANSWER", 0.5)
+    monkeypatch.setattr("twofold.paper.cluster._LOOK_EVERY", 0.1)
+    variables = environment(TWOFOLD_LOG=str(tmp_path / "log"), TWOFOLD_NAP="0.1")
+    scheduler = subprocess.Popen(
+        [sys.executable, "-c", SCHEDULER], env=variables, stdout=PIPE, text=True
+    )
+    rescue = threading.Timer(30, scheduler.kill)
+    rescue.start()
+    try:
+        address = scheduler.stdout.readline().strip()
+        with (
+            Store(tmp_path / "s.sqlite") as store,
+            after_the_first_job(lambda: scheduler.send_signal(signal.SIGSTOP)),
+            pytest.raises(ClusterError, match="cannot be reached any more; when"),
+        ):
+            run(SLOW, store, scheduler=address)
+        assert scheduler.poll() is None  # it did not need to be killed
+    finally:
+        rescue.cancel()
+        scheduler.kill()
+        scheduler.communicate()
+
+
 def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):
     client = distributed.Client
     monkeypatch.setattr(  # it would try for so long

@@ -43,7 +43,7 @@ def staged_file(path: Path) -> Iterator[Path]:
         yield partial / path.name
         _sync(partial / path.name)  # the content must be on disk before the rename
         os.replace(partial / path.name, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 @contextmanager
@@ -62,9 +62,9 @@ def staged_folder(path: Path, *, replace: bool) -> Iterator[Path]:
         new = partial / "new"
         new.mkdir()
         yield new
-        _sync_tree(new)
+        sync_tree(new)
         (_replace if replace else _put)(new, path)
-        _sync_folder(path.parent)  # before the earlier folder is removed
+        sync_folder(path.parent)  # before the earlier folder is removed
 
 
 def bring_back(path: Path) -> None:
@@ -165,16 +165,16 @@ def _prefix(path: Path) -> str:
     return f".{path.name}{PARTIAL}"
 
 
-def _sync_tree(folder: Path) -> None:
+def sync_tree(folder: Path) -> None:
     """Wait until a folder and all that is in it are on disk."""
     for parent, _, names in os.walk(folder):
         for name in names:
             if not os.path.islink(os.path.join(parent, name)):
                 _sync(Path(parent, name))
-        _sync_folder(Path(parent))
+        sync_folder(Path(parent))
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on disk, where the system can do that."""
     with suppress(OSError):
         _sync(folder)

@@ -21,6 +21,9 @@ _LOOK_EVERY = 2.0
 _PATIENCE = 600.0
 """Seconds to wait for a worker when there is none."""
 
+_ANSWER = 60.0
+"""Seconds to wait for an answer of the scheduler, which may hang."""
+
 
 def run_on_cluster(
     jobs: Iterable[Job], address: str, device: str | None
@@ -28,7 +31,8 @@ def run_on_cluster(
     """Run jobs on the workers of a Dask scheduler.
 
     Dask gives the job of a dead worker to another worker. If there is none left, a
-    warning says so, and the run ends after ten minutes.
+    warning says so, and the run ends after ten minutes. It ends after a minute without
+    an answer of the scheduler.
     """
     distributed = _import_dask()
     with _dask_logs_nothing(), _connected(distributed, address) as client:
@@ -65,7 +69,7 @@ class _Workers:
     def threads(self) -> int:
         """Return the number of threads of all workers."""
         try:
-            return sum(self._client.nthreads().values())
+            return sum(self._client.nthreads(callback_timeout=_ANSWER).values())
         except Exception as failure:  # Dask raises errors of many kinds
             raise self._gone() from failure
 
@@ -127,7 +131,7 @@ def _connected(distributed: Any, address: str) -> Iterator[Any]:
             f"--scheduler {address} cannot be reached: {failure}"
         ) from None
     try:
-        if not client.nthreads():
+        if not _Workers(client, address).threads():
             raise ClusterError(
                 f"--scheduler {address} has no workers; start some first"
             )

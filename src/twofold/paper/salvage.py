@@ -18,6 +18,9 @@ MAGIC = b"SQLite format 3\0"
 _LEAF = 13
 """First byte of a page with rows of a table."""
 
+_DEFAULT_SIZE = 4096
+"""Size of a page, unless SQLite was built with another."""
+
 _INTEGER_SIZES = (0, 1, 2, 3, 4, 6, 8)
 
 
@@ -28,22 +31,22 @@ def salvage_rows(path: Path) -> Iterator[Row]:
     the caller checks the rows.
     """
     content = path.read_bytes()
-    size = _page_size(content)
-    images = list(_split(content, size))
     log = path.with_name(f"{path.name}-wal")
-    if log.exists():
-        images += _split_log(log.read_bytes(), size)
-    latest = dict(images)
-    for number, image in images:
-        yield from _rows_on_page(image, 100 * (number == 1), latest)
+    log_content = log.read_bytes() if log.exists() else b""
+    # The size in the header may be damaged, too.
+    for size in {_page_size(content), _DEFAULT_SIZE}:
+        images = [*_split(content, size), *_split_log(log_content, size)]
+        latest = dict(images)
+        for number, image in images:
+            yield from _rows_on_page(image, 100 * (number == 1), latest)
 
 
 def _page_size(content: bytes) -> int:
-    """Return the size of the pages, which is SQLite's default if it cannot be read."""
+    """Return the size of the pages, which is the default if it cannot be read."""
     size = int.from_bytes(content[16:18])
     size = 65536 if size == 1 else size
     known = content.startswith(MAGIC) and size >= 512 and size.bit_count() == 1
-    return size if known else 4096
+    return size if known else _DEFAULT_SIZE
 
 
 def _split(content: bytes, size: int) -> Iterator[tuple[int, bytes]]:

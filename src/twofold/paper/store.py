@@ -16,7 +16,13 @@ from pathlib import Path
 from threading import Lock
 
 from twofold.paper.jobs import Result
-from twofold.paper.repair import finish_repair, prepare_repair, repair_is_pending
+from twofold.paper.repair import (
+    finish_repair,
+    prepare_repair,
+    repair_fits,
+    repair_is_pending,
+    set_repair_aside,
+)
 from twofold.paper.salvage import Row
 from twofold.paper.store_file import (
     ADD_ORIGIN,
@@ -28,11 +34,12 @@ from twofold.paper.store_file import (
     connect,
     digest,
     is_damage,
+    is_store,
     is_whole,
     refuse_others,
     row_of,
 )
-from twofold.paper.store_lock import StoreLock
+from twofold.paper.store_lock import InTheWayError, StoreLock, is_busy
 
 _PATIENCE = 5.0
 """Seconds to wait for others to close a damaged store."""
@@ -179,6 +186,7 @@ class Store:
             return _identity(self._file) != before
 
         if self._lock.hold_alone(_PATIENCE, needless=replaced):
+            self._set_aside_what_does_not_fit()
             kept = _repair_alone(self._file)
             if kept is not None:
                 self._repairs.append(f"is damaged ({damage}), and is kept as {kept}")
@@ -187,6 +195,16 @@ class Store:
                 f"the store {self.path} is damaged ({damage}), and is not repaired "
                 "while other processes have it open; what they write is safe: when "
                 "they have ended, run the same command again"
+            )
+
+    def _set_aside_what_does_not_fit(self) -> None:
+        """Keep an interrupted repair out of the way of a store put there since."""
+        if repair_is_pending(self._file) and not repair_fits(self._file, is_store):
+            aside = set_repair_aside(self._file)
+            warnings.warn(
+                f"the store {self.path} is not the one whose repair was interrupted: "
+                f"it is taken as it is, and the repair is kept in {aside}",
+                stacklevel=5,
             )
 
     def _identify(self) -> list[tuple[int, int] | None]:
@@ -240,6 +258,10 @@ def _way_out(failure: Exception, otherwise: str) -> str:
             "it is repaired when it is opened and no other process has it open: run "
             "the same command again"
         )
+    if isinstance(failure, InTheWayError):
+        return "move it away and run the same command again"
+    if is_busy(failure):
+        return "run the same command again"
     return otherwise
 
 

@@ -58,13 +58,32 @@ class DamagedError(Exception):
 def refuse_others(path: Path) -> None:
     """Refuse a file of another program before a lock is written beside it."""
     if path.exists() and not lock_file(path).exists():
-        address = f"{path.as_uri()}?immutable=1"  # without locks and the log
-        with closing(sqlite3.connect(address, uri=True)) as connection:
+        with closing(_look_at(path)) as connection:
             try:
                 _check_format(connection)
             except sqlite3.DatabaseError as failure:
                 if not is_damage(failure):
                     raise
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a file is a whole store. Nothing is written."""
+    with closing(_look_at(path)) as connection:
+        try:
+            return not _check_format(connection) and _verdict(connection) == "ok"
+        except sqlite3.DatabaseError:
+            return False
+
+
+def _look_at(path: Path) -> sqlite3.Connection:
+    """Open a file without locks and the log."""
+    return sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)
+
+
+def _verdict(connection: sqlite3.Connection) -> str:
+    """Return what SQLite finds on the pages of a file."""
+    [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
+    return str(verdict)
 
 
 def is_damage(failure: Exception) -> bool:
@@ -89,8 +108,7 @@ def connect(path: Path) -> sqlite3.Connection:
             if _check_format(connection):  # no other process has created it
                 for statement in _CREATE:
                     connection.execute(statement)
-        [(verdict,)] = connection.execute("PRAGMA quick_check(1)")
-        if verdict != "ok":
+        if (verdict := _verdict(connection)) != "ok":
             raise DamagedError(verdict.splitlines()[-1])
     except sqlite3.DatabaseError as failure:
         connection.close()

@@ -12,6 +12,15 @@ _POLL = 0.1
 """Seconds of one attempt to hold the lock alone."""
 
 
+class InTheWayError(OSError):
+    """Something that is not from a store has a name that the store needs."""
+
+
+def is_busy(failure: Exception) -> bool:
+    """Return whether an error is a lock that another process holds."""
+    return "database is locked" in str(failure)
+
+
 class StoreLock:
     """Lock on an empty file beside a store, which is never deleted or replaced.
 
@@ -20,9 +29,15 @@ class StoreLock:
     """
 
     def __init__(self, store: Path) -> None:
-        self._connection = sqlite3.connect(
-            lock_file(store), isolation_level=None, check_same_thread=False
-        )
+        self._path = lock_file(store)
+        if self._path.exists() and not self._path.is_file():
+            raise InTheWayError(f"{self._path} is in the way of its lock")
+        try:
+            self._connection = sqlite3.connect(
+                self._path, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.OperationalError as failure:
+            raise self._named(failure) from None
 
     def share(self) -> None:
         """Hold the lock with others. Wait while another process holds it alone."""
@@ -32,10 +47,12 @@ class StoreLock:
         self._connection.execute("BEGIN")
         try:
             self._connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError as failure:
-            raise sqlite3.OperationalError(
-                f"another process may be repairing it ({failure})"
-            ) from None
+        except sqlite3.DatabaseError as failure:
+            if is_busy(failure):
+                raise sqlite3.OperationalError(
+                    f"another process may be repairing it ({failure})"
+                ) from None
+            raise self._named(failure) from None
 
     def hold_alone(self, patience: float, needless: Callable[[], bool]) -> bool:
         """Try to hold the lock alone. Return whether it is held.
@@ -49,7 +66,9 @@ class StoreLock:
             try:
                 self._connection.execute("BEGIN EXCLUSIVE")
                 return True
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as failure:
+                if not is_busy(failure):
+                    raise self._named(failure) from None
                 if time.monotonic() > end:
                     break
         return False
@@ -57,6 +76,12 @@ class StoreLock:
     def close(self) -> None:
         """Release the lock."""
         self._connection.close()
+
+    def _named(self, failure: sqlite3.DatabaseError) -> Exception:
+        """Return an error that names the lock, not the store."""
+        if "not a database" in str(failure):
+            return InTheWayError(f"{self._path} is in the way of its lock")
+        return sqlite3.OperationalError(f"its lock {self._path}: {failure}")
 
     def _release(self) -> None:
         if self._connection.in_transaction:

@@ -81,7 +81,10 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process soon after its parent, even if that is killed."""
+    """End this process soon after its parent, even if that is killed.
+
+    On Windows it goes on: there a process keeps the number of its parent for good.
+    """
 
     def look() -> None:
         # The system gives a process whose parent has ended to another parent.
