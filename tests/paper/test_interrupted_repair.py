@@ -1,5 +1,6 @@
 """A repair that was interrupted, and what else has the names that a store needs."""
 
+import re
 import shutil
 import sqlite3
 import warnings
@@ -33,8 +34,10 @@ def count_of(path):
 
 
 def opened_with_warning(path, match):
-    with pytest.warns(UserWarning, match=match):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         store = Store(path)
+    assert re.search(match, str(caught[0].message))
     with store:
         return len(store.keys())
 
@@ -70,7 +73,7 @@ def test_an_interrupted_repair_that_is_no_store_is_not_put_into_place(path):
             expected = len(store.keys())
     prepare_repair(path, build)
     (beside(path, "repaired") / path.name).write_bytes(b"x")
-    assert opened_with_warning(path, "kept as|taken as it is") == expected > 100
+    assert opened_with_warning(path, "taken as it is") == expected > 100
 
 
 def put_in_the_way(place, what):

@@ -186,7 +186,9 @@ class Store:
             return _identity(self._file) != before
 
         if self._lock.hold_alone(_PATIENCE, needless=replaced):
-            self._set_aside_what_does_not_fit()
+            if repair_is_pending(self._file) and not repair_fits(self._file, is_store):
+                self._set_repair_aside()
+                return  # the store itself is looked at next
             kept = _repair_alone(self._file)
             if kept is not None:
                 self._repairs.append(f"is damaged ({damage}), and is kept as {kept}")
@@ -197,15 +199,15 @@ class Store:
                 "they have ended, run the same command again"
             )
 
-    def _set_aside_what_does_not_fit(self) -> None:
-        """Keep an interrupted repair out of the way of a store put there since."""
-        if repair_is_pending(self._file) and not repair_fits(self._file, is_store):
-            aside = set_repair_aside(self._file)
-            warnings.warn(
-                f"the store {self.path} is not the one whose repair was interrupted: "
-                f"it is taken as it is, and the repair is kept in {aside}",
-                stacklevel=5,
-            )
+    def _set_repair_aside(self) -> None:
+        """Keep an interrupted repair out of the way of what is at the path now."""
+        aside = set_repair_aside(self._file)
+        warnings.warn(
+            f"the store {self.path} is not the one whose repair was interrupted, or "
+            f"the repair is damaged: the store is taken as it is, and the repair is "
+            f"kept in {aside}",
+            stacklevel=5,
+        )
 
     def _identify(self) -> list[tuple[int, int] | None]:
         """Return the identities of the file and its log: the same until the close."""
