@@ -268,6 +268,13 @@ def test_a_file_that_vanished_is_listed(folder):
     ]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_is_not_waited_for(folder):
+    os.mkfifo(folder / "pipe.png")
+    found = read_images(folder, color=None)
+    assert found.skipped == [(folder / "pipe.png", "not a regular file")]
+
+
 def test_links_are_followed_to_files_and_listed_for_folders(folder, tmp_path_factory):
     elsewhere = save(tmp_path_factory.mktemp("elsewhere") / "1.png")
     (folder / "a/file.png").symlink_to(elsewhere)

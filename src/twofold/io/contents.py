@@ -52,9 +52,8 @@ def contents_of(path: Path) -> Contents:
         if start.startswith(PNG):
             return Contents(*_png_frames(file))
         if start.startswith(TIFF):
-            pages = [i for i, kind in enumerate(tiff_pages(file)) if not kind & 5] or [
-                0
-            ]
+            kinds = tiff_pages(file)
+            pages = [i for i, kind in enumerate(kinds) if not kind & 5] or [0]
             stack = stack_of(path, pages)
             return Contents(len(stack.frames if stack else pages), False, pages, stack)
         if start.startswith(ICO):

@@ -11,7 +11,7 @@ import numpy as np
 
 from twofold.io.budget import StoppedError, as_size
 from twofold.io.contents import Contents, contents_of
-from twofold.io.opening import ArrayFrames, ImageFrames, Limits, opened
+from twofold.io.opening import ArrayFrames, ImageFrames, Limits, check_file, opened
 from twofold.io.pixels import Rendering
 from twofold.io.survey import Plan
 
@@ -41,6 +41,7 @@ def inspected(paths: Sequence[Path], frames: str, workers: int) -> list[File]:
 
     def inspect(path: Path) -> File:
         try:
+            check_file(path)  # a pipe would wait for somebody to write to it
             contents = contents_of(path)
         except Exception:  # a damaged file can raise any exception
             contents = Contents()

@@ -15,12 +15,27 @@ from tqdm import tqdm
 
 from twofold.io.budget import DEFAULT, Budget
 from twofold.io.contents import Contents
-from twofold.io.decoding import File, Reasons, allocated, decoded, inspected, refusal
+from twofold.io.decoding import (
+    File,
+    Reasons,
+    Stacks,
+    allocated,
+    decoded,
+    inspected,
+    refusal,
+)
 from twofold.io.listing import Skipped, Source, folder_names, listed_files, source_name
 from twofold.io.opening import Limits, memory_given_back
 from twofold.io.pixels import Rendering
 from twofold.io.survey import Plan, planned
 from twofold.progress import report
+
+_CHOICES = {
+    "fit": ("stretch", "crop"),
+    "on_error": ("skip", "raise"),
+    "frames": ("all", "first"),
+}
+"""Values of the options that are words."""
 
 _THUMBNAIL_BYTES = 512 * 2**20
 """Maximum memory for all thumbnails, which are made smaller to fit."""
@@ -116,12 +131,8 @@ def read_images(
         on, with 0 around it; and ``thumbnail_sizes``: the (h, w) of each thumbnail.
     """
     shape = None if size is None else _checked_size(size)
-    _check_choice("fit", fit, ("stretch", "crop"))
-    _check_choice("on_error", on_error, ("skip", "raise"))
-    _check_choice("frames", frames, ("all", "first"))
-    _check_whole("thumbnails", thumbnails)
-    _check_whole("max_pixels", max_pixels)
-    _check_whole("max_memory", max_memory)
+    _check_choices(fit=fit, on_error=on_error, frames=frames)
+    _check_whole(thumbnails=thumbnails, max_pixels=max_pixels, max_memory=max_memory)
     workers = _workers(n_jobs)
     paths, folder, skipped = listed_files(source)
     if skipped and on_error == "raise":
@@ -148,20 +159,25 @@ def read_images(
             "files and none of them is one; the first, "
             f"{skipped[0][0]}: {skipped[0][1]}"
         )
-    places = [file.start + k for file, k in found]
-    result = Bunch(
-        **{name: _compact(stack, places) for name, stack in stacks.items()},
-        paths=[file.path for file, _ in found],
-        frames=np.array([k for _, k in found]),
-        names=[file.name(k) for file, k in found],
-        skipped=skipped,
-    )
+    result = _gathered(found, stacks, skipped)
     if labels:  # folders without a readable image are no classes
         classes = dict(zip(paths, folder_names(paths, folder), strict=True))
         used = [classes[path] for path in result.paths]
         names, result.target = np.unique(used, return_inverse=True)
         result.target_names = names.tolist()
     return result
+
+
+def _gathered(found: list[tuple[File, int]], stacks: Stacks, skipped: Skipped) -> Bunch:
+    """Return the frames that were read, with their files and names."""
+    places = [file.start + k for file, k in found]
+    return Bunch(
+        **{name: _compact(stack, places) for name, stack in stacks.items()},
+        paths=[file.path for file, _ in found],
+        frames=np.array([k for _, k in found]),
+        names=[file.name(k) for file, k in found],
+        skipped=skipped,
+    )
 
 
 def _placed(files: list[File], plan: Plan, most: int) -> tuple[list[File], Plan]:
@@ -249,12 +265,17 @@ def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def _check_whole(name: str, value: int | None) -> None:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if value is not None and not (whole and value > 0):
-        raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
+def _check_whole(**options: int | None) -> None:
+    for name, value in options.items():
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and not (whole and value > 0):
+            raise ValueError(
+                f"{name} must be a positive integer or None, got {value!r}"
+            )
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+def _check_choices(**options: str) -> None:
+    for name, value in options.items():
+        if value not in _CHOICES[name]:
+            choices = ", ".join(_CHOICES[name])
+            raise ValueError(f"{name} must be one of {choices}, got {value!r}")
