@@ -304,3 +304,12 @@ def test_a_page_that_is_cut_short_is_named(tmp_path):
     assert [(p.name, why) for p, why in found.skipped] == [
         ("a.tif", "the file is truncated")
     ]
+
+
+def test_deep_grey_of_which_the_smallest_is_white(tmp_path):
+    grey = np.linspace(0, 65535, 48).astype(np.uint16).reshape(6, 8)
+    for name, values in (("minisblack", grey), ("miniswhite", 65535 - grey)):
+        tifffile.imwrite(tmp_path / f"{name}.tif", values, photometric=name)
+    found = read_images(tmp_path, (6, 8))
+    np.testing.assert_allclose(found.images[0], grey / 65535, atol=1e-6)
+    np.testing.assert_allclose(found.images[1], found.images[0], atol=1e-6)

@@ -5,6 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image, TiffImagePlugin
 
 from twofold.io import read_images
@@ -195,3 +196,19 @@ def test_pages_in_a_circle_end(tmp_path):
     struct.pack_into("<I", data, second + 2 + 12 * count, first)
     path.write_bytes(data)
     assert means(read_images(path, 4)) == LEVELS[:2]
+
+
+@pytest.mark.parametrize("magic", [b"II\0*", b"MM*\0"])
+def test_swapped_signatures_of_tiff_files(tmp_path, magic):
+    """Pillow opens them; a big-endian stack is one of three frames all the same."""
+    plain = tmp_path / "plain.tif"
+    tifffile.imwrite(
+        plain,
+        np.zeros((3, 6, 8), np.uint8) + 9,
+        photometric="minisblack",
+        byteorder="<" if magic[:2] == b"II" else ">",
+        metadata=None,
+    )
+    path = tmp_path / "odd.tif"
+    path.write_bytes(magic + plain.read_bytes()[4:])
+    assert len(read_images([path], 6).images) == 3

@@ -13,6 +13,7 @@ import tifffile
 from PIL import Image, ImageFile
 
 from twofold.io import read_images
+from twofold.io.contents import tiff_pages
 from twofold.progress import listening
 
 MIB = 2**20
@@ -316,3 +317,36 @@ def test_no_limit_of_pixels_leaves_it_to_pillow(tmp_path, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     [(_, reason)] = read_images(tmp_path, 4, max_pixels=None).skipped
     assert "exceeds limit of 2000 pixels" in reason
+
+
+def forged_tiff(tags, content=b""):
+    """Write a TIFF file of one directory, whose entries are all of 32 bits."""
+    start = 8 + 2 + 12 * len(tags) + 4
+    tags = {tag: start if value is None else value for tag, value in tags.items()}
+    entries = b"".join(struct.pack("<HHII", t, 4, 1, v) for t, v in tags.items())
+    head = b"II*\0" + struct.pack("<IH", 8, len(tags))
+    return head + entries + bytes(4) + content
+
+
+def test_a_tile_that_is_larger_than_its_image(tmp_path):
+    data = zlib.compress(bytes(1000))
+    tags = {256: 10, 257: 10, 258: 8, 259: 8, 262: 1, 277: 1}
+    tags |= {322: 30_000, 323: 30_000, 324: None, 325: len(data)}
+    path = tmp_path / "a.tif"
+    path.write_bytes(forged_tiff(tags, data))
+    with pytest.raises(ValueError, match=r"take about 86\d.\d MiB to read, more than"):
+        read_images([path], 16, max_memory=10**8, on_error="raise")
+
+
+def test_directories_that_overlap_are_not_all_read(tmp_path):
+    """Three thousand of 65,535 entries each, in a file that holds one of them."""
+    n = 3000
+    file = bytearray(b"II*\0" + struct.pack("<I", 8)) + bytearray(12 * 65535 + 16 * n)
+    for i in range(n):
+        place = 8 + 8 * i
+        struct.pack_into("<H", file, place, 65535)
+        struct.pack_into("<I", file, place + 2 + 12 * 65535, place + 8)
+    path = tmp_path / "a.tif"
+    path.write_bytes(file)
+    with path.open("rb") as opened:
+        assert len(tiff_pages(opened)) <= 2

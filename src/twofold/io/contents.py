@@ -1,6 +1,7 @@
 """Find out what an image file holds, without decoding anything."""
 
 import io
+import os
 import struct
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -13,7 +14,7 @@ from twofold.io.tiff_frames import stack_of
 
 GIF = (b"GIF87a", b"GIF89a")
 PNG = b"\x89PNG\r\n\x1a\n"
-TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+TIFF = (b"II*\0", b"MM\0*", b"II\0*", b"MM*\0", b"II+\0", b"MM\0+")
 ICO = b"\0\0\1\0"
 
 
@@ -58,7 +59,7 @@ def contents_of(path: Path) -> Contents:
             return Contents(len(stack.frames if stack else pages), False, pages, stack)
         if start.startswith(ICO):
             return Contents(canvas=_icon_size(file))
-    if start[:4] + start[8:12] == b"RIFFWEBP" or start[4:12] == b"ftypavis":
+    if start[:4] + start[8:12] == b"RIFFWEBP" or start[4:8] == b"ftyp":
         with Image.open(path, formats=("WEBP", "AVIF")) as image:
             frames = getattr(image, "n_frames", 1)
             return Contents(frames, frames > 1)
@@ -144,6 +145,7 @@ def tiff_pages(file: BinaryIO) -> list[int]:
     count_type, offset_type, entry = ("Q", "Q", 20) if big else ("H", "I", 12)
     kinds: list[int] = []
     seen: set[int] = set()
+    read, size = 0, os.fstat(file.fileno()).st_size
     try:
         (offset,) = struct.unpack_from(order + offset_type, start, 8 if big else 4)
         while offset and offset not in seen:
@@ -151,7 +153,8 @@ def tiff_pages(file: BinaryIO) -> list[int]:
             kinds.append(0)
             file.seek(offset)
             (count,) = _numbers(file, order + count_type)
-            if count > 65535:  # the limit of a plain TIFF file
+            read += entry * count
+            if count > 65535 or read > size:  # of a plain TIFF file, and of this one
                 break
             kinds[-1] = _kind(file.read(entry * count), order, entry)
             (offset,) = _numbers(file, order + offset_type)

@@ -32,6 +32,8 @@ def decoder_cost(image: Image.Image) -> int:
     cost = _DECODERS.get(image.format or "", 0) * width * height + _BASE
     if isinstance(image, JpegImageFile):
         cost += _coefficients(image)
+    if isinstance(image, TiffImageFile):
+        cost += _tile(image)
     # A TIFF file is turned upright when it is decoded.
     if isinstance(image, TiffImageFile) and image.tag_v2.get(274, 1) > 1:
         cost += storage((height, width), image.mode)
@@ -78,6 +80,13 @@ def storage(size: Size, mode: str) -> int:
     height, width = size
     pixel = 1 if mode in ("1", "L", "P") else 2 if mode.startswith("I;16") else 4
     return height * (8 + 4 * -(-width * pixel // 4))
+
+
+def _tile(image: TiffImageFile) -> int:
+    """Return the bytes of a tile of a TIFF file, which may be larger than the image."""
+    tags = image.tag_v2
+    samples, bits = tags.get(277, 1), max(tags.get(258, (1,)))
+    return tags.get(322, 0) * tags.get(323, 0) * samples * -(-bits // 8)
 
 
 def _coefficients(image: JpegImageFile) -> int:

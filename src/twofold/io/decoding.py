@@ -1,5 +1,6 @@
 """Decode the frames of many files into stacks, by threads that share a budget."""
 
+import math
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -69,7 +70,14 @@ def refusal(file: File, plan: Plan, most: int) -> str | None:
 def allocated(count: int, plan: Plan) -> Stacks:
     """Return uninitialised stacks with an entry for every frame."""
     shape = plan.size if plan.channels is None else (*plan.size, plan.channels)
-    stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
+    try:
+        stacks = {"images": np.empty((count, *shape), dtype=np.float32)}
+    except MemoryError:
+        n_bytes = 4 * count * math.prod(shape)
+        raise MemoryError(
+            f"the {count:,} images would take {as_size(n_bytes)}; take fewer, smaller "
+            "ones, or the first frame of each file"
+        ) from None
     if plan.longest is not None:
         square = (plan.longest, plan.longest, 3)
         stacks["thumbnails"] = np.zeros((count, *square), dtype=np.uint8)

@@ -60,7 +60,9 @@ def _is_cut(tags: dict[int, Any]) -> bool:
     """Return whether Pillow drops bits or channels of a page."""
     photometric, bits = tags.get(262), tags.get(258, (1,))
     packed = tags.get(259, 1) in PACKINGS and photometric in (0, 1, 2)
-    deep = tags.get(277, 1) > 1 and max(np.atleast_1d(bits)) > 8
+    # Pillow does not turn deep pixels of which the smallest is white.
+    several = tags.get(277, 1) > 1 or photometric == 0
+    deep = several and max(np.atleast_1d(bits)) > 8
     return packed and bool(deep or 0 in np.atleast_1d(tags.get(338, 1)))
 
 

@@ -204,7 +204,7 @@ MaxMemory = Annotated[
         metavar="SIZE",
         parser=read_size,
         help="Memory that the input may take, such as 4GiB, against small files of "
-        "huge content. Default: 32 times the size of the file, and at least 1GiB.",
+        "huge content. Default: 1GiB, or 32 times the size of an array file if larger.",
     ),
 ]
 Missing = Annotated[
