@@ -140,10 +140,9 @@ def _headed(frames: ImageFrames | ArrayFrames) -> _Preview:
 
 def _whole(shape: Size) -> Size:
     """Return height and width; a damaged header may have anything in their place."""
-    height, width = map(int, shape)
-    if min(height, width) < 1:
-        raise ValueError(f"its header has a size of {width} x {height}")
-    return height, width
+    if not all(isinstance(side, int) and side > 0 for side in shape):
+        raise ValueError("its header has no size")
+    return shape
 
 
 def _upright_shape(image: Image.Image) -> Size:
