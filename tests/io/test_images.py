@@ -309,11 +309,6 @@ def test_a_folder_that_may_not_be_seen_is_listed(folder, monkeypatch):
         read_images(folder / "b", 4)
 
 
-def test_names_that_look_like_patterns(tmp_path):
-    path = save(tmp_path / "a[1].png")
-    assert read_images(path, 4).paths == [path]
-
-
 def test_an_error_stops_what_has_not_begun(folder, monkeypatch):
     begun = []
 
@@ -398,9 +393,3 @@ def test_a_listener_may_stop_it(folder):
     with pytest.raises(RuntimeError, match="enough"), listening(listener):
         read_images([folder / "a/1.png"] * 1000, 4, n_jobs=2)
     assert done == [0, 1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("source", [None, 3, [None], [b"a.png", 3]])
-def test_sources_of_other_types(source):
-    with pytest.raises(ValueError, match=r"^source must be a folder, a pattern or a"):
-        read_images(source)

@@ -171,12 +171,16 @@ def _image_planes(image: Image.Image) -> Iterator[list[Image.Image]]:
 
 def _array_planes(frame: np.ndarray) -> Iterator[list[Image.Image]]:
     """Yield strips of an array (h, w, c) as planes of floats."""
-    eight = frame.dtype.itemsize == 1
-    largest = 1 if frame.dtype.kind == "f" else 255 if eight else 65535
+    largest = full_scale(frame.dtype)
     step = strip_height(*frame.shape[:2])
     for top in range(0, len(frame), step):
         values = _unit(frame[top : top + step], largest)
         yield [Image.fromarray(values[..., c]) for c in range(values.shape[2])]
+
+
+def full_scale(dtype: np.dtype) -> int:
+    """Return the value of white in arrays of a dtype."""
+    return 1 if dtype.kind == "f" else 255 if dtype.itemsize == 1 else 65535
 
 
 def _unit(values: np.ndarray, largest: int) -> np.ndarray:

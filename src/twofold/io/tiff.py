@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from PIL import TiffImagePlugin
 
+from twofold.io.pixels import full_scale
 from twofold.io.strips import Size
 
 PACKINGS = {1, 5, 8, 32773, 32946, 34925, 50000}
@@ -190,9 +191,8 @@ def _unpacked(data: bytes, packing: int, length: int) -> bytes:
 def _laid_out(page: Any, values: np.ndarray) -> np.ndarray:
     """Return the values (s, 1, h, w, c) of a page as an upright array (h, w, s c)."""
     array = np.moveaxis(values[:, 0], 0, 2).reshape(*values.shape[2:4], -1)
-    whole = array.dtype.kind != "f"
-    largest = 1 if not whole else 255 if array.itemsize == 1 else 65535
-    if page.photometric == 0 and whole:  # the smallest value is white
+    largest = full_scale(array.dtype)
+    if page.photometric == 0 and array.dtype.kind != "f":  # the smallest value is white
         array = largest - array
     if _has_alpha(page):
         array = _over_white(array, largest, int(page.extrasamples[0]) == 1)
