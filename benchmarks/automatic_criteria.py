@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from twofold import datasets
+from twofold.core.communities import graph_clusters
 from twofold.core.modularity import indicator, modularity
-from twofold.core.null_model import graph_clusters
 from twofold.estimators.search.candidates import Candidate, Preview, by_score, score
 from twofold.metrics import nmi
 

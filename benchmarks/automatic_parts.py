@@ -15,11 +15,13 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans, SpectralClustering
 
 from twofold import TSNMF, AutoTSNMF
+from twofold.core.communities import graph_clusters
 from twofold.core.grams import both_sides
 from twofold.core.modularity import modularity
-from twofold.core.null_model import chance_modularity, graph_clusters
+from twofold.core.null_model import chance_modularity
 from twofold.core.projected import ProjectedSide
-from twofold.core.start import first_adjacency, first_projections, spectral_labels
+from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.start import first_adjacency, first_projections
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.updates import adjust
 from twofold.estimators.labels import assign_labels
@@ -127,6 +129,11 @@ def subspace_graph(
     kept = np.where(shares >= smallest, shares, 0)
     kept /= kept.max(axis=1, keepdims=True)
     return csr_array((kept + kept.T) / 2)
+
+
+def spectral_labels(weights: csr_array, k: int, seed: int) -> np.ndarray:
+    """K-means in the spectral embedding of a graph."""
+    return kmeans_labels(spectral_embedding(weights, k, seed), k, seed)
 
 
 def paper_figures(measured: str) -> Numbers:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from twofold.core.graphs.construction import build_graph
 from twofold.core.graphs.graph import Graph
@@ -108,3 +109,12 @@ def v_step(n: int, k: int, d: int, graph_weight: float, seed: int) -> VStep:
         tuple(build_graph(f, 3, "binary") for f in features),
         graph_weight,
     )
+
+
+def planted(n, k, within, between, seed=0):
+    """Return a graph with planted clusters and unit weights, and its k groups."""
+    rng = np.random.default_rng(seed)
+    groups = np.arange(n) % k
+    share = np.where(groups[:, None] == groups, within, between)
+    half = np.triu(rng.uniform(size=(n, n)) < share, 1).astype(float)
+    return csr_array(half + half.T), groups

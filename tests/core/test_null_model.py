@@ -2,20 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import planted
 from scipy.sparse import csr_array
 
-from twofold.core import null_model
+from twofold.core.communities import graph_clusters
 from twofold.core.modularity import modularity
-from twofold.core.null_model import chance_modularity, graph_clusters, rewire
-
-
-def planted(n, k, within, between, seed=0):
-    """Return a graph with planted clusters and unit weights, and its k groups."""
-    rng = np.random.default_rng(seed)
-    groups = np.arange(n) % k
-    share = np.where(groups[:, None] == groups, within, between)
-    half = np.triu(rng.uniform(size=(n, n)) < share, 1).astype(float)
-    return csr_array(half + half.T), groups
+from twofold.core.null_model import chance_modularity, rewire
 
 
 def shuffled(W, seed):
@@ -76,33 +68,6 @@ def test_no_edges_stay_none():
     none = csr_array((4, 4))
     assert shuffled(none, 0).sum() == 0
     assert chance_modularity(none, 2, 0) == 0
-
-
-# Clusters
-
-
-@pytest.mark.parametrize("k", [2, 3, 5])
-def test_planted_clusters_are_found(k):
-    W, groups = planted(120, k, 0.5, 0.02)
-    labels = graph_clusters(W, k, 0)
-    assert len(set(zip(labels, groups, strict=True))) == k
-    assert set(labels) == set(range(k))
-
-
-def test_clusters_have_more_modularity_than_the_embedding_alone(monkeypatch):
-    W, _ = planted(120, 4, 0.12, 0.05)
-    with_moves = modularity(W, graph_clusters(W, 4, 0))
-    monkeypatch.setattr(null_model, "refine_labels", lambda weights, labels: labels)
-    assert with_moves > modularity(W, graph_clusters(W, 4, 0))
-
-
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 2), (6, 1), (6, 6), (12, 5)])
-def test_small_graphs_have_clusters_named_without_gaps(n, k):
-    W, _ = planted(n, 2, 0.9, 0.1)
-    labels = graph_clusters(W, k, 0)
-    assert set(labels) == set(range(labels.max() + 1))
-    assert labels.max() < k
-    assert np.isfinite(chance_modularity(W, k, 0))
 
 
 # Modularity by chance

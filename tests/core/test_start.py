@@ -5,12 +5,12 @@ from scipy.sparse.csgraph import connected_components
 
 from twofold.core.grams import both_sides
 from twofold.core.graphs.construction import build_graph
+from twofold.core.spectral import spectral_embedding
 from twofold.core.start import (
     STARTS,
     first_adjacency,
     first_projections,
     indicators,
-    spectral_embedding,
     starts,
 )
 from twofold.core.state import SolverOptions

@@ -1,27 +1,10 @@
-"""Clusters of a graph, and their modularity under the configuration model."""
+"""The modularity of clusters under the configuration model."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from twofold.core.modularity import modularity, refine_labels
-from twofold.core.start import spectral_labels
-
-
-def graph_clusters(
-    weights: csr_array,
-    k: int,
-    seed: int,
-    n_init: int = 10,
-    sample_weight: np.ndarray | None = None,
-) -> np.ndarray:
-    """Cluster the samples of a graph: spectral embedding, then ``refine_labels``.
-
-    K-means in the embedding has ``n_init`` starts from the seed, and takes samples of
-    given weights (n,). Returns the labels (n,): 0, 1, ..., without an empty cluster.
-    """
-    labels = spectral_labels(weights, k, seed, n_init, sample_weight)
-    # K-means may use fewer than k labels; ``refine_labels`` needs them without gaps.
-    return refine_labels(weights, np.unique(labels, return_inverse=True)[1])
+from twofold.core.communities import graph_clusters
+from twofold.core.modularity import modularity
 
 
 def chance_modularity(weights: csr_array, k: int, seed: int) -> float:

@@ -1,18 +1,15 @@
 """Seeded starts of V, all strictly positive: multiplicative steps keep zeros."""
 
-import warnings
-
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.cluster import k_means
-from sklearn.exceptions import ConvergenceWarning
 
-from twofold.core.arrays import Array, like, positive_or_one, to_numpy
+from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.communities import graph_clusters
 from twofold.core.grams import Side, both_residuals
 from twofold.core.graphs.construction import unweighted
 from twofold.core.projected import ProjectedSide, project_side
+from twofold.core.spectral import kmeans_labels, spectral_embedding
 from twofold.core.state import SolverOptions
 from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection
@@ -48,7 +45,7 @@ def starts(
     k : int
         Number of clusters.
     kind : {"spectral", "k-means", "random"}
-        K-means indicators of the spectral embedding of the first graphs, K-means
+        Indicators of the clusters of the first graphs, see ``graph_clusters``, K-means
         indicators of the samples themselves, or uniform random numbers.
     options : SolverOptions
     weights : dict of str to float
@@ -57,19 +54,24 @@ def starts(
     roots : array of shape (n, 1) or None
         As for ``solve``.
     """
+    root = None if roots is None else to_numpy(roots)
+    m = None if root is None else root[:, 0] ** 2
     adjacency = None
     if kind == "spectral":
-        kind = "k-means"
         projected = first_projections(samples, sides, options, weights, roots)
         adjacency = first_adjacency(projected, k, options)
-    root = None if roots is None else to_numpy(roots)
     if adjacency is None:  # another kind, or a graph too loose to embed
+        kind = "k-means" if kind == "spectral" else kind
         points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
+        drawn = [simple_start(points, k, kind, seed, m) for seed in seeds]
     else:
         # The seed only starts the eigensolver: one embedding serves all seeds.
         points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
-    m = None if root is None else root[:, 0] ** 2
-    start = np.stack([simple_start(points, k, kind, seed, m) for seed in seeds])
+        drawn = [
+            indicators(graph_clusters(adjacency, k, seed, 10, m, points), k)
+            for seed in seeds
+        ]
+    start = np.stack(drawn)
     return start if root is None else start * root
 
 
@@ -159,77 +161,3 @@ def first_projections(
         )
     )
     return left, right
-
-
-def spectral_embedding(
-    weights: csr_array, k: int, seed: int, tolerance: float = 1e-10
-) -> np.ndarray:
-    """Return the k leading eigenvectors of D^-1/2 W D^-1/2, rows scaled to length 1.
-
-    The eigenvalue 1 has one eigenvector for each connected component, D^1/2 times its
-    indicator. Lanczos iterations miss repeated eigenvalues, so these eigenvectors are
-    written down and deflated.
-    """
-    n = weights.shape[0]
-    # An isolated sample has degree 0, which must not be divided by.
-    degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
-    n_components, component = connected_components(weights, directed=False)
-    vectors = np.sqrt(degree)[:, None] * np.eye(n_components)[component]
-    vectors /= np.linalg.norm(vectors, axis=0)
-    if n_components < min(k, n - 1):
-        root = diags_array(1 / np.sqrt(degree))
-        # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
-        normalized = (root @ weights @ root).astype(np.float64)
-        rest = LinearOperator(
-            (n, n),
-            matvec=lambda x: normalized @ x - 2 * vectors @ (vectors.T @ x),
-            dtype=np.float64,
-        )
-        # A fixed first vector; ARPACK would draw it from its own random state.
-        guess = np.random.RandomState(seed).uniform(-1, 1, n)
-        found = _leading(rest, min(k, n - 1) - n_components, guess, tolerance)
-        vectors = np.hstack([vectors, found])
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / positive_or_one(norms)
-
-
-def spectral_labels(
-    weights: csr_array,
-    k: int,
-    seed: int,
-    n_init: int = 10,
-    sample_weight: np.ndarray | None = None,
-) -> np.ndarray:
-    """Run K-means in the spectral embedding of a graph; return the labels (n,)."""
-    points = spectral_embedding(weights, k, seed)
-    return kmeans_labels(points, k, seed, n_init, sample_weight)
-
-
-def _leading(
-    operator: LinearOperator, count: int, guess: np.ndarray, tolerance: float
-) -> np.ndarray:
-    try:
-        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance)[1]
-    except ArpackNoConvergence as stopped:  # an approximate start is enough
-        return stopped.eigenvectors
-
-
-def kmeans_labels(
-    points: np.ndarray,
-    k: int,
-    seed: int,
-    n_init: int = 10,
-    sample_weight: np.ndarray | None = None,
-) -> np.ndarray:
-    """Run K-means on points (n, d) of given weights (n,); None if all are 1.
-
-    Fewer than k labels are used if there are fewer points, or points repeat.
-    """
-    if len(points) < k:
-        return np.arange(len(points))
-    with warnings.catch_warnings():
-        # A start may have fewer distinct points than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return k_means(
-            points, k, n_init=n_init, random_state=seed, sample_weight=sample_weight
-        )[1]

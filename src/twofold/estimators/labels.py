@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.modularity import indicator, refine_labels
-from twofold.core.start import kmeans_labels
+from twofold.core.spectral import kmeans_labels
 from twofold.estimators.progress import warn
 
 ASSIGNMENTS = ("graph", "k-means")

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, take, to_numpy
+from twofold.core.communities import graph_clusters
 from twofold.core.compact import Sides, compact_sides
 from twofold.core.modularity import modularity
-from twofold.core.null_model import chance_modularity, graph_clusters
+from twofold.core.null_model import chance_modularity
 from twofold.core.start import (
     first_adjacency,
     first_projections,

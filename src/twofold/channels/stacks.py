@@ -1,0 +1,30 @@
+"""Stacks of images, as transformers of channels take them."""
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
+from sklearn.utils import check_array
+
+from twofold.core.arrays import Array
+
+
+def read_images(X: Any, min_side: int = 1) -> Array:
+    """Read images (n, h, w) or (n, h, w, c) as floats (n, c, h, w).
+
+    Raise a ValueError unless they are finite, and each side has ``min_side`` pixels.
+    """
+    if not is_torch_array(X):
+        floats = (np.float64, np.float32)
+        X = check_array(X, dtype=floats, ensure_2d=False, allow_nd=True, input_name="X")
+    xp = array_namespace(X)
+    if X.ndim not in (3, 4) or min(X.shape[1:3]) < min_side or 0 in X.shape:
+        raise ValueError(
+            "X must be images of shape (n, h, w) or (n, h, w, c), of at least "
+            f"{min_side} x {min_side} pixels, got {tuple(X.shape)}; use their pixels"
+        )
+    if not xp.isdtype(X.dtype, "real floating"):
+        X = xp.astype(X, xp.float64)
+    if is_torch_array(X) and not bool(xp.all(xp.isfinite(X))):
+        raise ValueError("X must be finite, got NaN or infinity; fill them first")
+    return xp.permute_dims(X.reshape(*X.shape[:3], -1), (0, 3, 1, 2))

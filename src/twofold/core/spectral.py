@@ -1,0 +1,74 @@
+"""Spectral embedding of a graph, and K-means in it."""
+
+import warnings
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.cluster import k_means
+from sklearn.exceptions import ConvergenceWarning
+
+from twofold.core.arrays import positive_or_one
+
+
+def spectral_embedding(
+    weights: csr_array, k: int, seed: int, tolerance: float = 1e-10
+) -> np.ndarray:
+    """Return the k leading eigenvectors of D^-1/2 W D^-1/2, rows scaled to length 1.
+
+    The eigenvalue 1 has one eigenvector for each connected component, D^1/2 times its
+    indicator. Lanczos iterations miss repeated eigenvalues, so these eigenvectors are
+    written down and deflated.
+    """
+    n = weights.shape[0]
+    # An isolated sample has degree 0, which must not be divided by.
+    degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
+    n_components, component = connected_components(weights, directed=False)
+    vectors = np.sqrt(degree)[:, None] * np.eye(n_components)[component]
+    vectors /= np.linalg.norm(vectors, axis=0)
+    if n_components < min(k, n - 1):
+        root = diags_array(1 / np.sqrt(degree))
+        # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
+        normalized = (root @ weights @ root).astype(np.float64)
+        rest = LinearOperator(
+            (n, n),
+            matvec=lambda x: normalized @ x - 2 * vectors @ (vectors.T @ x),
+            dtype=np.float64,
+        )
+        # A fixed first vector; ARPACK would draw it from its own random state.
+        guess = np.random.RandomState(seed).uniform(-1, 1, n)
+        found = _leading(rest, min(k, n - 1) - n_components, guess, tolerance)
+        vectors = np.hstack([vectors, found])
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / positive_or_one(norms)
+
+
+def _leading(
+    operator: LinearOperator, count: int, guess: np.ndarray, tolerance: float
+) -> np.ndarray:
+    try:
+        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance)[1]
+    except ArpackNoConvergence as stopped:  # an approximate start is enough
+        return stopped.eigenvectors
+
+
+def kmeans_labels(
+    points: np.ndarray,
+    k: int,
+    seed: int,
+    n_init: int = 10,
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
+    """Run K-means on points (n, d) of given weights (n,); None if all are 1.
+
+    Fewer than k labels are used if there are fewer points, or points repeat.
+    """
+    if len(points) < k:
+        return np.arange(len(points))
+    with warnings.catch_warnings():
+        # A start may have fewer distinct points than clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return k_means(
+            points, k, n_init=n_init, random_state=seed, sample_weight=sample_weight
+        )[1]
