@@ -6,15 +6,31 @@ and list an instance in ``BANKS``: the estimators, the command line and the mode
 take it from there. Its parameters must be numbers, texts and booleans.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 from twofold.channels.gradients import OrientedGradients
 
-__all__ = ["BANKS", "PIXELS", "OrientedGradients"]
+__all__ = ["BANKS", "PIXELS", "Bank", "OrientedGradients"]
 
 PIXELS = "pixels"
 """Name of the channels that the samples have themselves."""
 
+
+@dataclass(frozen=True)
+class Bank:
+    """A transformer of stacks, and the parameters of TSNMF that suit its maps."""
+
+    transformer: Any  # None for the samples themselves
+    energy_weight: float = 1.0  # default of TSNMF
+    n_directions: int = 4  # likewise
+    energy_weights: tuple[float, ...] = (1.0,)  # candidates of AutoTSNMF
+
+
 BANKS = {
-    "gradients": OrientedGradients(),
-    "fine_gradients": OrientedGradients(pooling=1.0),
+    PIXELS: Bank(None),
+    "gradients": Bank(OrientedGradients()),
+    # A low energy weight leaves out the directions that vary most: those of light.
+    "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9, (1.0, 0.1)),
 }
-"""Transformers of stacks by the name that ``channels`` has for them."""
+"""Banks by the name that ``channels`` has for them."""

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval
 
+from twofold._sklearn import Interval
 from twofold.channels.filters import central_difference, reduction, smoothing
 from twofold.channels.stacks import read_images
 from twofold.core.arrays import Array, like, positive_or_one, slices
@@ -35,6 +35,9 @@ _SURROUND = 2.0
 
 _FLOOR = 0.05
 """Fraction of the mean energy of an image that is added to the local energy."""
+
+_ROUNDING = 100
+"""Largest rounding error of a gradient, in units of the precision and of the pixels."""
 
 _BLOCK_ENTRIES = 2**20
 """Number of entries of maps that are computed at once."""
@@ -112,6 +115,10 @@ def strongest_gradient(images: Array, filters: GradientFilters) -> tuple[Array, 
     xp = array_namespace(images)
     down = filtered(images, (filters.differentiated[0], filters.smoothed[1]))
     across = filtered(images, (filters.smoothed[0], filters.differentiated[1]))
+    # Rounding errors are no gradients: local normalisation would blow them up.
+    peak = xp.max(xp.abs(images), axis=(2, 3), keepdims=True)
+    real = xp.hypot(down, across) > _ROUNDING * xp.finfo(images.dtype).eps * peak
+    down, across = (xp.where(real, part, 0.0 * part) for part in (down, across))
     best = down[:, 0, ...], across[:, 0, ...]
     for c in range(1, images.shape[1]):
         other = down[:, c, ...], across[:, c, ...]

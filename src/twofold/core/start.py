@@ -14,7 +14,7 @@ from twofold.core.state import SolverOptions
 from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection
 
-STARTS = ("spectral", "k-means", "random")
+STARTS = ("graph", "spectral", "k-means", "random")
 
 SIMPLE_STARTS = ("k-means", "random")
 """Starts that need no projections."""
@@ -44,9 +44,10 @@ def starts(
     sides : (left, right)
     k : int
         Number of clusters.
-    kind : {"spectral", "k-means", "random"}
+    kind : {"graph", "spectral", "k-means", "random"}
         Indicators of the clusters of the first graphs, see ``graph_clusters``, K-means
-        indicators of the samples themselves, or uniform random numbers.
+        indicators of the spectral embedding of these graphs, or of the samples
+        themselves, or uniform random numbers.
     options : SolverOptions
     weights : dict of str to float
         Weights of the terms, on which the first directions depend.
@@ -57,21 +58,20 @@ def starts(
     root = None if roots is None else to_numpy(roots)
     m = None if root is None else root[:, 0] ** 2
     adjacency = None
-    if kind == "spectral":
+    if kind not in SIMPLE_STARTS:
         projected = first_projections(samples, sides, options, weights, roots)
         adjacency = first_adjacency(projected, k, options)
     if adjacency is None:  # another kind, or a graph too loose to embed
-        kind = "k-means" if kind == "spectral" else kind
         points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
-        drawn = [simple_start(points, k, kind, seed, m) for seed in seeds]
     else:
         # The seed only starts the eigensolver: one embedding serves all seeds.
         points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
-        drawn = [
-            indicators(graph_clusters(adjacency, k, seed, 10, m, points), k)
-            for seed in seeds
-        ]
-    start = np.stack(drawn)
+    if adjacency is not None and kind == "graph":
+        labels = [graph_clusters(adjacency, k, each, 10, m, points) for each in seeds]
+        start = np.stack([indicators(each, k) for each in labels])
+    else:
+        simple = kind if kind in SIMPLE_STARTS else "k-means"
+        start = np.stack([simple_start(points, k, simple, each, m) for each in seeds])
     return start if root is None else start * root
 
 

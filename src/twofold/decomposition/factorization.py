@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._sklearn import Interval, StrOptions
 from twofold.core.factorize import FactorizationResult, Steps, factorize
 from twofold.core.graphs import KINDS
 from twofold.core.graphs.construction import build_graph
@@ -13,7 +14,6 @@ from twofold.core.graphs.graph import Graph
 from twofold.core.prediction import Predictor, TrainingSide, reconstruction_errors
 from twofold.core.start import SIMPLE_STARTS, simple_start
 from twofold.decomposition.base import Decomposition
-from twofold.estimators._sklearn import Interval, StrOptions
 from twofold.estimators.parameters import (
     check_counts,
     check_enough,

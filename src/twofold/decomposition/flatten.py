@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._sklearn import _fit_context
 from twofold.decomposition.base import Decomposition
-from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.reading import read_codes
 
 

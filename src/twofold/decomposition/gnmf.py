@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twofold._sklearn import _fit_context
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.factorize import GNMF as GNMF_STEPS
 from twofold.core.start import FLOOR
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition.factorization import GraphFactorization
 from twofold.decomposition.missing import MissingAwareFactorization
-from twofold.estimators._sklearn import _fit_context
 
 
 class GNMF(MissingAwareFactorization, GraphFactorization):

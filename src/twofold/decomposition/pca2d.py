@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._sklearn import Interval, StrOptions, _fit_context
 from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_ways
 from twofold.core.pca2d import principal_directions
 from twofold.decomposition.base import Decomposition
-from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
 from twofold.estimators.parameters import read_directions
 from twofold.estimators.reading import are_vectors, from_stack, read_codes
 from twofold.estimators.scaling import new_divisors, sample_norms, typical_norm

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twofold._sklearn import _fit_context
 from twofold.core.rmnmf import predict_single_coefficients, robust_factors
 from twofold.decomposition.factorization import GraphFactorization
-from twofold.estimators._sklearn import _fit_context
 from twofold.estimators.progress import FitProgress, warn_unfinished
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._sklearn import Interval, _fit_context
 from twofold.core.robust_pca import split, split_rows
 from twofold.core.updates import canonical_signs
 from twofold.decomposition.base import Decomposition
-from twofold.estimators._sklearn import Interval, _fit_context
 from twofold.estimators.parameters import check_counts
 from twofold.estimators.progress import (
     CallbackSupportMixin,

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twofold._sklearn import _fit_context
 from twofold.core.arrays import to_numpy
 from twofold.core.factorize import SEMI_NMF
 from twofold.core.prediction import nonnegative_least_squares
 from twofold.core.updates import unit_columns, update_centroids
 from twofold.decomposition.missing import MissingAwareFactorization
-from twofold.estimators._sklearn import _fit_context
 
 
 class SemiNMF(MissingAwareFactorization):

@@ -17,13 +17,15 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from twofold._sklearn import Interval, StrOptions, _fit_context
+from twofold.channels import Bank
 from twofold.core.arrays import Array
-from twofold.estimators._sklearn import Interval, _fit_context
+from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import check_counts, draw_seeds
-from twofold.estimators.problem import Problem, read_problem
+from twofold.estimators.problem import read_given
 from twofold.estimators.progress import SearchProgress
-from twofold.estimators.search.cache import PreviewCache, cache_defect
-from twofold.estimators.search.candidates import Candidate, CandidateProber, Preview
+from twofold.estimators.search.cache import cache_defect
+from twofold.estimators.search.candidates import CandidateProber, Preview
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
     read_cluster_numbers,
@@ -35,10 +37,12 @@ from twofold.estimators.search.grid import (
     fit_again,
     fit_best,
     grid,
+    read_banks,
     read_weights,
     results,
 )
 from twofold.estimators.search.plots import plot_search
+from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
 
@@ -62,8 +66,13 @@ class AutoTSNMF(
         Numbers of directions to try, each capped at the longer side. None stands for
         what TSNMF would keep, which is 4 of most images, and for one more than twice
         as many.
-    energy_weights : sequence of float, default=(1.0, 0.1, 3.0)
-        lambda_1 to try.
+    channels : "auto" or sequence, default="auto"
+        Channels to try: names and transformers as for TSNMF. "auto" stands for pixels
+        and both kinds of gradients, or for pixels alone if the samples are no images.
+    energy_weights : sequence of float or None, default=None
+        lambda_1 to try. None stands for what suits the channels: 1 for "gradients" and
+        "pixels", 1 and 0.1 for "fine_gradients"; 1, 0.1 and 3 where the channels are
+        given, or are pixels alone.
     graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
         Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for
         samples of fewer than 32 entries.
@@ -71,7 +80,7 @@ class AutoTSNMF(
         lambda_2 to try in fits of the best candidate.
     n_starts : int, default=1
         Number of starts of these fits.
-    max_fits : int, default=10
+    max_fits : int, default=13
         Budget of the search in fits: a preview counts for half a fit, as it takes about
         half of the time. At least one candidate is previewed and fitted. The choice of
         the number of clusters is not counted.
@@ -129,7 +138,8 @@ class AutoTSNMF(
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [Integral, "array-like", range, None],
         "n_directions": ["array-like", None],
-        "energy_weights": ["array-like"],
+        "channels": [StrOptions({"auto"}), tuple, list],
+        "energy_weights": ["array-like", None],
         "graphs": [tuple, list],
         "graph_weights": ["array-like"],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
@@ -147,11 +157,12 @@ class AutoTSNMF(
         n_clusters: int | Sequence[int] | None = None,
         *,
         n_directions: Sequence[int] | None = None,
-        energy_weights: Sequence[float] = (1.0, 0.1, 3.0),
+        channels: Any = "auto",
+        energy_weights: Sequence[float] | None = None,
         graphs: Sequence[str] = ("subspace_knn", "subspace", "heat"),
         graph_weights: Sequence[float] = (1.0,),
         n_starts: int = 1,
-        max_fits: int = 10,
+        max_fits: int = 13,
         max_time: float | None = None,
         estimator: TSNMF | None = None,
         missing_values: float | None = None,
@@ -161,6 +172,7 @@ class AutoTSNMF(
     ) -> None:
         self.n_clusters = n_clusters
         self.n_directions = n_directions
+        self.channels = channels
         self.energy_weights = energy_weights
         self.graphs = graphs
         self.graph_weights = graph_weights
@@ -197,18 +209,20 @@ class AutoTSNMF(
         base = self.base_estimator()
         base.set_params(n_clusters=1, random_state=seeds[0])._validate_params()
         check_unsearched(base)
-        problem = read_problem(base, X, mask)
-        energy_weights, graph_weights = (
-            read_weights(getattr(self, name), name, problem.samples)
-            for name in ("energy_weights", "graph_weights")
-        )
-        searched = self.graphs, self.n_directions, energy_weights
-        candidates = grid(base, problem, *searched)
+        given = read_given(base, X, mask)
+        graph_weights = read_weights(self.graph_weights, "graph_weights", given.stack)
+        energy_weights = None
+        if self.energy_weights is not None:
+            named = self.energy_weights, "energy_weights"
+            energy_weights = read_weights(*named, given.stack)
+        banks = read_banks(self.channels, given)
+        progress = SearchProgress(self.verbose)
+        prober = self._prober(base, given, banks, progress)
+        candidates = grid(base, prober, self.graphs, self.n_directions, energy_weights)
         n_fits = min(self.n_starts * len(graph_weights), self.max_fits)
         # A preview counts for half a fit.
         candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
-        progress = SearchProgress(self.verbose, len(candidates), n_fits)
-        prober = self._prober(problem, progress)
+        progress.totals = {"candidate": len(candidates), "fit": n_fits}
         previews = self._preview_all(prober, candidates)
         if previews:
             plan = FitPlan(seeds, graph_weights, n_fits, progress)
@@ -216,7 +230,10 @@ class AutoTSNMF(
         else:  # no graph is connected well enough
             model = clone(base).set_params(n_clusters=self.n_clusters_)
             weights = [(model.energy_weight, model.graph_weight)]
-            fits = [Fit(fit_again(model, weights, problem, base, X)[0], {}, 0.0)]
+            channels = next(iter(banks))
+            problem = prober.problem_of(channels)
+            [fitted] = fit_again(model, weights, problem, base, X)
+            fits = [Fit(fitted, channels, {}, 0.0)]
         self._set_fitted(prober, fits)
         return self
 
@@ -231,18 +248,24 @@ class AutoTSNMF(
     def _n_features_out(self) -> int:
         return self.best_estimator_._n_features_out
 
-    def _prober(self, problem: Problem, progress: SearchProgress) -> CandidateProber:
+    def _prober(
+        self,
+        base: TSNMF,
+        given: GivenSamples,
+        banks: dict[str, Bank],
+        progress: SearchProgress,
+    ) -> CandidateProber:
         seconds = inf if self.max_time is None else self.max_time
-        cache = None if self.cache is None else PreviewCache(self.cache, problem)
-        return CandidateProber(problem, cache, time.monotonic() + seconds, progress)
+        deadline = time.monotonic() + seconds
+        return CandidateProber(base, given, banks, deadline, progress, self.cache)
 
     def _preview_all(
         self, prober: CandidateProber, candidates: list[Candidate]
     ) -> list[Preview]:
         """Choose the number of clusters, and preview all candidates with it."""
-        problem = prober.problem
-        distinct = int(problem.group[-1]) + 1
-        numbers = read_cluster_numbers(self.n_clusters, len(problem.order), distinct)
+        given = prober.given
+        distinct = int(given.group[-1]) + 1
+        numbers = read_cluster_numbers(self.n_clusters, len(given.order), distinct)
         if len(numbers) > 1:
             # Identical samples share a cluster, so that more clusters would be empty.
             numbers = [k for k in numbers if k <= distinct] or [distinct]

@@ -14,6 +14,7 @@ from twofold.core.missing.filling import fill
 from twofold.core.modularity import indicator
 from twofold.core.prediction import Predictor, project_both
 from twofold.estimators.labels import mean_rows
+from twofold.estimators.mapping import Mapping
 from twofold.estimators.reading import to_stack
 from twofold.estimators.scaling import largest_entry, new_divisors, scaled
 
@@ -40,6 +41,8 @@ class FittedState:
     typical_norm: float  # root mean square norm of the training samples
     sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
     completion: Completion | None  # None if the fit allowed no missing entries
+    # from pixels to what was factorised; None if it was the samples themselves
+    mapping: Mapping | None = None
     # (rows,), weights of the training samples in ``centers``; None if all are 1
     sample_weight: np.ndarray | None = None
     # (n_found, k), centers as read from a model file; None to compute them when needed
@@ -51,11 +54,15 @@ class FittedState:
         ``missing`` marks the entries that were missing; None if there were none.
         """
         dtype = to_numpy(self.components).dtype
-        divisor = new_divisors(samples, self.scale, self.typical_norm, dtype)
+        if self.mapping is not None:
+            samples = self.mapping.new_samples(samples, dtype)
+        else:
+            divisor = new_divisors(samples, self.scale, self.typical_norm, dtype)
+            samples = scaled(samples, divisor)
         # Scaled in their own precision, which may exceed the precision of the model.
-        samples = like(scaled(samples, divisor), self.components)
+        samples = like(samples, self.components)
         prediction = self._predict_projected(project_both(samples, self.projections))
-        if missing is None:
+        if missing is None or self.mapping is not None:
             return prediction
         # Once more with the missing entries that the model fills in, as in the fit.
         samples = self._refilled(samples, missing, prediction)

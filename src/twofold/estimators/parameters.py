@@ -24,8 +24,8 @@ from twofold.estimators.reading import (
     read_numbers,
 )
 
-_MIN_DIRECTIONS, _MIN_FEATURES = 4, 32
-"""Minimum numbers of directions and of projected entries with ``n_directions=None``."""
+_MIN_FEATURES = 32
+"""Minimum number of projected entries with ``n_directions=None``."""
 
 COUNTS = ("n_clusters", "n_neighbors", "n_init", "max_iter")
 """Parameters of TSNMF that are positive integers, or None if that is accepted."""
@@ -37,14 +37,21 @@ _LIFT = 1e-3
 """Entries of a given start are at least this fraction of its largest entry."""
 
 
-def solver_options(estimator: Any, samples: Array) -> SolverOptions:
-    """Return the options of the solver for samples (n, c, h, w)."""
+def solver_options(
+    estimator: Any, samples: Array, n_directions: int = 4
+) -> SolverOptions:
+    """Return the options of the solver for samples (n, c, h, w).
+
+    ``n_directions`` is the least number of directions if the estimator has None.
+    """
     name, n_features = estimator.graph, math.prod(samples.shape[1:])
     kind = default_kind(n_features) if name == "auto" else graph_kind(name)
     vectors = are_vectors(samples)
     default = kind.n_neighbors_of_vectors if vectors else kind.n_neighbors
     return SolverOptions(
-        n_directions=capped_directions(estimator.n_directions, samples.shape[1:]),
+        n_directions=capped_directions(
+            estimator.n_directions, samples.shape[1:], n_directions
+        ),
         n_neighbors=estimator.n_neighbors or default,
         graph=kind.name,
         neighbors=estimator.neighbors,
@@ -63,9 +70,15 @@ def check_parameters(model: Any) -> None:
         read_directions(model.n_directions)
 
 
-def term_weights(estimator: Any) -> dict[str, float]:
-    """Return the weights of the terms of the objective, by parameter."""
-    return {term.parameter: getattr(estimator, term.parameter) for term in TERMS}
+def term_weights(estimator: Any, energy_weight: float = 1.0) -> dict[str, float]:
+    """Return the weights of the terms of the objective, by parameter.
+
+    ``energy_weight`` is taken if the estimator has None.
+    """
+    weights = {term.parameter: getattr(estimator, term.parameter) for term in TERMS}
+    if weights["energy_weight"] is None:
+        weights["energy_weight"] = energy_weight
+    return weights
 
 
 def read_directions(directions: Any) -> tuple[int, int]:
@@ -82,12 +95,17 @@ def read_directions(directions: Any) -> tuple[int, int]:
     return int(pair[0]), int(pair[1])
 
 
-def capped_directions(directions: Any, sample: tuple[int, ...]) -> tuple[int, int]:
-    """Return the (left, right) numbers of directions of samples (c, h, w), capped."""
+def capped_directions(
+    directions: Any, sample: tuple[int, ...], least: int = 4
+) -> tuple[int, int]:
+    """Return the (left, right) numbers of directions of samples (c, h, w), capped.
+
+    ``least`` is the least default of each.
+    """
     channels, height, width = sample
     # A direction of the rows keeps one number for each column, and vice versa.
     kept = channels * width, channels * height
-    left, right = (max(_MIN_DIRECTIONS, -(-_MIN_FEATURES // m)) for m in kept)
+    left, right = (max(least, -(-_MIN_FEATURES // m)) for m in kept)
     if directions is not None:
         left, right = read_directions(directions)
     if directions is not None and max(left, right) > max(height, width):

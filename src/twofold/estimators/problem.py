@@ -5,23 +5,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import is_numpy_array
 
-from twofold.core.arrays import AnyArray, Array, like, map_arrays, take, to_numpy
+from twofold.channels import Bank
+from twofold.core.arrays import Array, like, map_arrays, to_numpy
 from twofold.core.compact import compact_sides, expand
 from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides
-from twofold.core.missing.completion import Completion
 from twofold.core.neighbors.approximate import load_index_library
 from twofold.core.solver import solve
 from twofold.core.start import starts as draw_starts
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
-from twofold.estimators.identical import Copies, find_copies
+from twofold.estimators.given import GivenSamples, sort_and_complete
 from twofold.estimators.labels import mean_rows
-from twofold.estimators.missing import completed, learn_missing
-from twofold.estimators.order import sample_order
+from twofold.estimators.mapping import Mapping, bank_of, map_samples
 from twofold.estimators.parameters import (
     COUNTS,
     check_counts,
@@ -33,12 +32,6 @@ from twofold.estimators.parameters import (
     term_weights,
 )
 from twofold.estimators.reading import are_vectors, read_samples
-from twofold.estimators.scaling import (
-    divisors,
-    ordered_and_scaled,
-    sample_norms,
-    typical_norm,
-)
 
 Weights = dict[str, float]  # of the terms of the objective, by parameter
 
@@ -47,23 +40,24 @@ Weights = dict[str, float]  # of the terms of the objective, by parameter
 class Problem:
     """Samples, options and starts, read from X and the parameters of an estimator."""
 
-    samples: Array  # (rows, c, h, w), scaled and sorted; identical ones may share a row
-    shape: tuple[int, ...]  # of one sample as given: (h, w), (h, w, c) or (f,)
-    order: np.ndarray  # (n,), indices of the given samples, see content_order
-    copies: Copies  # the row of each of the n sorted samples
-    group: np.ndarray  # (rows,), the same number for identical rows, ascending
-    divisor: Array  # (n,), divisors of the sorted samples
-    typical_norm: float  # of the given samples; gives centroids the unit of the pixels
-    scale: str  # "sample" or "global"
+    given: GivenSamples  # in the unit of the pixels
+    samples: Array  # (rows, c, h, w), mapped and scaled; those that are factorised
+    mapping: Mapping | None  # from pixels to what is factorised; None if it is pixels
     options: SolverOptions
     weights: Weights  # of the terms of the objective, by parameter
     n_clusters: int
     init: str | np.ndarray  # kind of start, or V^0 (rows, k)
     seeds: list[int]  # of the starts
     labels_seed: int  # of the final K-means
-    missing: Array | None  # (rows, c, h, w), True for missing ones; None without any
-    completion: Completion | None  # of given samples; None if no entry may be missing
     device: str | None = None  # of the solver; None for the device of the samples
+
+    @property
+    def missing(self) -> Array | None:
+        """Entries (rows, c, h, w) that the solver fills; None without any.
+
+        Maps are made of completed images, and have no missing entries.
+        """
+        return self.given.missing if self.mapping is None else None
 
     def solve(
         self, weights: Sequence[Weights], callback: Callback
@@ -112,7 +106,8 @@ class Problem:
         samples, missing = map_arrays(
             (self.samples, self.missing), lambda array: on_device(array, device)
         )
-        there = replace(self, samples=samples, missing=missing, device=None)
+        given = replace(self.given, missing=missing)
+        there = replace(self, samples=samples, given=given, device=None)
         return [
             [solution.moved(self.samples) for solution in solutions]
             for solutions in there.solve(weights, callback)
@@ -123,10 +118,10 @@ class Problem:
 
         The roots (rows, 1) are as for ``solve``; None if all weights are 1.
         """
-        weights = self.copies.weights
-        if weights is None:
+        roots = self.given.roots
+        if roots is None:
             return self.samples, None
-        roots = like(np.sqrt(weights)[:, None], self.samples)
+        roots = like(roots, self.samples)
         return self.samples * roots[..., None, None], roots
 
     def starts(
@@ -159,7 +154,7 @@ class Problem:
         return np.concatenate([known[key] for key in keys])
 
     def for_estimator(self, estimator: Any) -> "Problem":
-        """Return the problem of another estimator that reads X in the same way."""
+        """Return the problem of another estimator with the same channels."""
         *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
         return replace(
             self,
@@ -170,13 +165,15 @@ class Problem:
             labels_seed=last,
         )
 
-    def as_given(self, array: AnyArray) -> AnyArray:
-        """Return the rows of an array, (rows, ...) or (n, ...), as X was given."""
-        return take(self.copies.expanded(array), np.argsort(self.order))
-
 
 def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     """Read X, check it against the parameters of ``estimator``, and draw the seeds."""
+    given = read_given(estimator, X, mask)
+    return make_problem(estimator, given, bank_of(estimator.channels, given))
+
+
+def read_given(estimator: Any, X: Any, mask: Any = None) -> GivenSamples:
+    """Read X, and check it against the parameters of ``estimator``."""
     check_counts(estimator, COUNTS)
     check_device(estimator.device)
     stack, missing, shape = read_samples(
@@ -185,67 +182,37 @@ def read_problem(estimator: Any, X: Any, mask: Any = None) -> Problem:
     in_numpy = is_numpy_array(stack) and estimator.device is None
     if estimator.neighbors == "approximate" and in_numpy:
         load_index_library()  # raises at once if it is not installed
-    n, k = stack.shape[0], estimator.n_clusters
-    check_enough("n_clusters", k, n)
-    check_weights([term_weights(estimator)], stack)
-    init = estimator.init
-    if not isinstance(init, str):
-        init = given_start(init, (n, k), stack)
+    check_enough("n_clusters", estimator.n_clusters, stack.shape[0])
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors carry information
         scale = "global" if are_vectors(stack) else "sample"
-    prepared = _prepare(stack, missing, scale, merge=estimator.duplicates == "merge")
+    merge = estimator.duplicates == "merge"
+    return sort_and_complete(stack, missing, shape, scale, merge=merge)
+
+
+def make_problem(estimator: Any, given: GivenSamples, bank: Bank) -> Problem:
+    """Map the samples by a bank, and draw the seeds of ``estimator``."""
+    samples, mapping = map_samples(bank, given)
+    weights = term_weights(estimator, bank.energy_weight)
+    check_weights([weights], samples)
+    init = estimator.init
     if not isinstance(init, str):
+        init = given_start(init, (len(given.order), estimator.n_clusters), samples)
         # Identical samples start from their mean.
-        init = mean_rows(init[prepared["order"]], prepared["copies"].row)
+        init = mean_rows(init[given.order], given.copies.row)
     *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
-        **prepared,
-        shape=shape,
-        scale=scale,
-        options=solver_options(estimator, stack),
-        weights=term_weights(estimator),
-        n_clusters=k,
+        given=given,
+        samples=samples,
+        mapping=mapping,
+        options=solver_options(estimator, samples, bank.n_directions),
+        weights=weights,
+        n_clusters=estimator.n_clusters,
         init=init,
         seeds=seeds,
         labels_seed=last,
         device=estimator.device,
     )
-
-
-def _prepare(
-    stack: Array, missing: Array | None, scale: str, *, merge: bool
-) -> dict[str, Any]:
-    """Sort, complete and scale samples (n, c, h, w); return fields of ``Problem``."""
-    norms, completion = sample_norms(stack), None
-    order, group = sample_order(stack, norms, missing, scale)
-    copies = Copies(np.arange(len(order)))
-    if merge:
-        copies = find_copies(stack, norms, scale, order, group)
-    sorting = order
-    if missing is not None:
-        # The completion is learned from sorted samples, which then stay sorted.
-        stack, missing = take(stack, order), take(missing, order)
-        completion = learn_missing(copies.rows_of(stack), copies.rows_of(missing))
-        stack = completed(stack, missing, completion)
-        missing = copies.rows_of(missing)
-        missing = missing if array_namespace(missing).any(missing) else None
-        norms, sorting = sample_norms(stack), np.arange(len(order))
-    norms = take(norms, sorting)
-    typical = typical_norm(norms)
-    divisor = divisors(norms, scale, typical)
-    return {
-        "samples": ordered_and_scaled(
-            stack, copies.rows_of(sorting), copies.rows_of(divisor)
-        ),
-        "order": order,
-        "copies": copies,
-        "group": copies.rows_of(group),
-        "divisor": divisor,
-        "typical_norm": typical,
-        "missing": missing,
-        "completion": completion,
-    }
 
 
 def lowest(solutions: list[Solution]) -> Solution:

@@ -25,11 +25,11 @@ _LIBRARIES = tuple(str(Path(m.__file__ or "").parent) for m in (twofold, sklearn
 
 
 class SearchProgress:
-    """Counts candidates and fits of a search, given their expected numbers."""
+    """Counts candidates and fits of a search; ``totals`` are their expected numbers."""
 
-    def __init__(self, verbose: int, candidates: int, fits: int) -> None:
+    def __init__(self, verbose: int) -> None:
         self.verbose = verbose
-        self.totals = {"candidate": candidates, "fit": fits}
+        self.totals = {"candidate": 0, "fit": 0}
         self.done = dict.fromkeys(self.totals, 0)
 
     def __call__(self, stage: str, facts: str) -> None:

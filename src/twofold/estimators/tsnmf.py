@@ -5,30 +5,23 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
-from twofold.core.arrays import Array, to_numpy
+from twofold._sklearn import HasMethods, Interval, StrOptions, _fit_context
+from twofold.channels import BANKS
+from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS
-from twofold.core.prediction import Predictor, reconstruction_errors, training_sides
 from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
-from twofold.core.state import Solution, State
-from twofold.core.updates import adjust, canonical_signs
-from twofold.estimators._sklearn import Interval, StrOptions, _fit_context
-from twofold.estimators.fitted import FittedState
 from twofold.estimators.identical import DUPLICATES
-from twofold.estimators.labels import ASSIGNMENTS, assign_labels, warn_of_few
+from twofold.estimators.labels import ASSIGNMENTS
+from twofold.estimators.outcome import set_fitted
 from twofold.estimators.parameters import check_weights, read_pairs, term_weights
 from twofold.estimators.prediction import PredictionMixin
 from twofold.estimators.problem import Problem, lowest, read_problem
-from twofold.estimators.progress import (
-    CallbackSupportMixin,
-    FitProgress,
-    warn_unfinished,
-)
-from twofold.estimators.reading import from_stack, is_nan
+from twofold.estimators.progress import CallbackSupportMixin, FitProgress
+from twofold.estimators.reading import is_nan
 from twofold.estimators.scaling import SCALES
 
 
@@ -49,11 +42,21 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     n_directions : int, (int, int) or None, default=None
         Number of directions r of each side: one number for both sides, or a pair for
         the left side (rows) and the right side (columns). Each is capped at the size of
-        its side. None stands for 4, or for as many as keep 32 entries of a sample if
-        the other side is shorter than 8: 32 directions of a vector.
-    energy_weight : float, default=1.0
+        its side. None stands for 4, or 9 with "fine_gradients", and for as many as keep
+        32 entries of a sample: 32 directions of a vector.
+    channels : {"auto", "pixels", "gradients", "fine_gradients"} or transformer, \
+            default="auto"
+        What the samples are turned into before they are factorised: nothing, or maps
+        of their gradients, see ``twofold.channels.OrientedGradients``. Everything else
+        stays in pixels: centroids, errors and imputed images. "auto" reads the samples:
+        "gradients" for images, "fine_gradients" if light is what changes most in them,
+        and "pixels" for matrices that are no images, sides below 8 pixels and vectors.
+        Any transformer from (n, h, w[, c]) to (n, h', w'[, maps]) will do; it is fitted
+        to the samples, and gets no missing ones.
+    energy_weight : float or None, default=None
         lambda_1, the weight of the energy of the projected samples against the
-        residual of the centroids in the choice of directions.
+        residual of the centroids in the choice of directions. None stands for 1, or
+        for 0.1 with "fine_gradients".
     graph_weight : float, default=1.0
         lambda_2, how strongly neighbours are drawn to similar coefficients.
     n_neighbors : int or None, default=None
@@ -79,9 +82,11 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         How V is turned into labels. "graph": each sample starts in the cluster of its
         largest coefficient, and samples then move while that raises the modularity of
         the labels in the learned graphs. "k-means": K-means on V, as in the paper.
-    init : {"spectral", "k-means", "random"} or array-like, default="spectral"
-        The start of V: K-means indicators in the spectral embedding of the graphs
-        under the directions of a single cluster, K-means indicators of the samples,
+    init : {"graph", "spectral", "k-means", "random"} or array-like, default="graph"
+        The start of V. "graph": indicators of the clusters of the graphs under the
+        directions of a single cluster, by K-means in their spectral embedding, or
+        merged from finer ones where that raises the modularity. "spectral": the same
+        by K-means alone. "k-means": K-means indicators of the samples. "random":
         uniform random numbers, or nonnegative coefficients of shape
         (n, n_clusters). Entries below a thousandth of the largest entry are raised to
         it, since a multiplicative step keeps zeros. The scale of the coefficients
@@ -127,11 +132,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     labels_ : array of shape (n,)
         Cluster of each sample; identical samples are in the same cluster.
     components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
-        U, the centroids, of any sign, in the unit of the pixels.
+        U, the centroids, of any sign, in the unit of the pixels: the images of which V
+        reconstructs the samples best.
     coefficients_ : array of shape (n, n_clusters)
         V, nonnegative, with columns of length 1.
     left_projection_ : array of shape (h, r)
-        Q, orthonormal columns.
+        Q, orthonormal columns. With other channels than pixels, h and w are the sides
+        of the maps.
     right_projection_ : array of shape (w, r)
         P, orthonormal columns.
     objective_history_ : ndarray of shape (n_iter_,)
@@ -172,7 +179,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
-        "energy_weight": [Interval(Real, 0, None, closed="left")],
+        "channels": [StrOptions({"auto", *BANKS}), HasMethods(["fit", "transform"])],
+        "energy_weight": [Interval(Real, 0, None, closed="left"), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions({"auto", *KINDS})],
@@ -198,13 +206,14 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         n_directions: int | tuple[int, int] | None = None,
-        energy_weight: float = 1.0,
+        channels: Any = "auto",
+        energy_weight: float | None = None,
         graph_weight: float = 1.0,
         n_neighbors: int | None = None,
         graph: str = "auto",
         neighbors: str = "exact",
         assign_labels: str = "graph",
-        init: str | ArrayLike = "spectral",
+        init: str | ArrayLike = "graph",
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 5e-2,
@@ -219,6 +228,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_directions = n_directions
+        self.channels = channels
         self.energy_weight = energy_weight
         self.graph_weight = graph_weight
         self.n_neighbors = n_neighbors
@@ -259,8 +269,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """
         problem = read_problem(self, X, mask)
         with FitProgress(self, X) as progress:
-            [solutions] = problem.solve([term_weights(self)], progress)
-        return self._set_fitted(problem, lowest(solutions))
+            [solutions] = problem.solve([problem.weights], progress)
+        return set_fitted(self, problem, lowest(solutions), problem.weights)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
@@ -303,85 +313,14 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """Fit models that differ in their weights; ``reader`` has read X before."""
         # Attributes such as n_features_in_, which were set when X was read.
         read = {k: v for k, v in vars(reader).items() if k.endswith("_in_")}
+        weights = [term_weights(model) for model in models]
         with FitProgress(self, X) as progress:
-            batches = problem.solve(list(map(term_weights, models)), progress)
-        for model, solutions in zip(models, batches, strict=True):
+            batches = problem.solve(weights, progress)
+        for model, solutions, own in zip(models, batches, weights, strict=True):
             for name, value in read.items():
                 setattr(model, name, value)
-            model._set_fitted(problem, lowest(solutions))
+            set_fitted(model, problem, lowest(solutions), own)
         return models
-
-    def _set_fitted(self, problem: Problem, solution: Solution) -> "TSNMF":
-        """Set the fitted attributes: line 9 of Algorithm 1, and the history."""
-        self.objective_terms_ = dict(solution.history)
-        self.objective_history_ = self.objective_terms_.pop("total")
-        self.n_iter_ = len(self.objective_history_)
-        if not solution.converged:
-            bound = f"tol={self.tol} of the samples' energy"
-            reason = f"an iteration changed the objective by at most {bound}"
-            warn_unfinished(self, self.n_iter_, reason)
-        state = solution.state
-        # The columns of V get length 1 over all samples, each copy being one.
-        rows = problem.copies.expanded(state.coefficients[0, ...])
-        unit, centroids, lengths = adjust(rows[None, ...], state.centroids)
-        centroids = centroids[0, ...]  # a batch of one
-        coefficients = problem.copies.rows_of(unit[0, ...])
-        labels = self._labels(problem, coefficients, state)
-        # Each solution fills missing entries in a copy of the samples of its own.
-        samples = problem.samples if solution.samples is None else solution.samples
-        parts = samples, coefficients, centroids, problem.missing
-        errors = reconstruction_errors(*parts)
-        errors = problem.copies.expanded(errors) * problem.divisor
-        self.sample_shape_ = problem.shape
-        self.components_ = problem.typical_norm * from_stack(centroids, problem.shape)
-        # The signs of the directions are arbitrary.
-        self.left_projection_ = canonical_signs(state.left.projection[0, ...])
-        self.right_projection_ = canonical_signs(state.right.projection[0, ...])
-        self.coefficients_ = problem.as_given(coefficients)
-        self.reconstruction_error_ = problem.as_given(errors)
-        xp = array_namespace(coefficients)
-        self.labels_ = problem.as_given(xp.asarray(labels, device=device(coefficients)))
-        self.state_ = self._fitted_state(problem, samples, state, lengths, labels)
-        return self
-
-    def _labels(self, problem: Problem, rows: Array, state: State) -> np.ndarray:
-        """Assign labels to the rows of V (n, k); warn if they form too few clusters."""
-        k, group, seed = self.n_clusters, problem.group, problem.labels_seed
-        adjacency = state.adjacency if self.assign_labels == "graph" else None
-        weights = problem.copies.weights
-        labels = assign_labels(to_numpy(rows), adjacency, group, k, seed, weights)
-        warn_of_few(1 + int(labels.max()), k, 1 + int(group[-1]), len(problem.order))
-        return labels
-
-    def _fitted_state(
-        self,
-        problem: Problem,
-        samples: Array,
-        state: State,
-        lengths: Array,
-        labels: np.ndarray,
-    ) -> FittedState:
-        """Return the state for predictions; samples and labels as in the problem."""
-        predictor = Predictor(
-            training_sides(samples, state),
-            state.coefficients[0, ...],
-            {name: float(weight) for name, weight in term_weights(self).items()},
-            problem.options.graph,
-            problem.options.n_neighbors,
-        )
-        return FittedState(
-            components=self.components_,
-            projections=(state.left.projection, state.right.projection),
-            predictor=predictor,
-            lengths=lengths[0, ...],
-            labels=labels,
-            sample_weight=problem.copies.weights,
-            assign_labels=self.assign_labels,
-            scale=problem.scale,
-            typical_norm=problem.typical_norm,
-            sample_shape=problem.shape,
-            completion=problem.completion,
-        )
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
         """``fit`` and then ``transform``."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from twofold.estimators._sklearn import HasMethods, Interval, _fit_context
+from twofold._sklearn import HasMethods, Interval, _fit_context
 from twofold.estimators.parameters import draw_seeds
 
 

@@ -202,12 +202,13 @@ def on_factors(factorization: Callable[..., Any]) -> Callable[..., Any]:
 def ts_nmf(n_clusters: int, *, random_state: Any = None, **more: Any) -> TSNMF:
     """Build TS-NMF with the graph, labels and tolerance of the paper.
 
-    Identical samples are counted as in the paper.
-
+    It factorises the pixels, and counts identical samples, as the paper does.
     Directions and weights, which the paper tunes, have the defaults of ``TSNMF``.
     """
     [seed] = draw_seeds(random_state, 1)
     paper: dict[str, Any] = {
+        "channels": "pixels",
+        "init": "spectral",
         "graph": "binary",
         "n_neighbors": 5,
         "assign_labels": "k-means",

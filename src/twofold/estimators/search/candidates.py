@@ -1,47 +1,28 @@
-"""Candidates of a search, and previews of them: their graphs before any iteration."""
+"""Previews of the candidates of a search: their graphs before any iteration."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.core.arrays import Array, take, to_numpy
-from twofold.core.communities import graph_clusters
-from twofold.core.compact import Sides, compact_sides
+from twofold.channels import BANKS, Bank
+from twofold.core.arrays import to_numpy
 from twofold.core.modularity import modularity
-from twofold.core.null_model import chance_modularity
-from twofold.core.start import (
-    first_adjacency,
-    first_projections,
-    is_well_connected,
-    joint_adjacency,
-)
-from twofold.core.state import SolverOptions
-from twofold.estimators.problem import Problem
-from twofold.estimators.search.cache import Parts, PreviewCache
+from twofold.estimators.given import GivenSamples
+from twofold.estimators.parameters import draw_seeds
+from twofold.estimators.problem import Problem, make_problem
+from twofold.estimators.search.views import Candidate, View
 
 MAX_SAMPLES = 4000
 """Maximum number of samples in a preview; of more a random subset is drawn."""
 
 _POOR = 0.5
 """Fraction of the best score below which an energy weight is not tried further."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Parameters of TSNMF that a search chooses."""
-
-    graph: str  # name of a kind of graph
-    n_neighbors: int
-    n_directions: int
-    energy_weight: float
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in vars(self).items())
 
 
 @dataclass(frozen=True)
@@ -121,25 +102,40 @@ class CandidateProber:
 
     def __init__(
         self,
-        problem: Problem,
-        cache: PreviewCache | None,
+        base: Any,
+        given: GivenSamples,
+        banks: dict[str, Bank],
         deadline: float,
         progress: Callable[[str, str], None],
+        cache: str | Path | None = None,
     ) -> None:
-        n, self.seed = problem.samples.shape[0], problem.seeds[0]
+        n, self.seed = len(given.first), draw_seeds(base.random_state, 1)[0]
         self.subset = np.arange(n)  # rows of the previews, ascending
+        some = given
         if n > MAX_SAMPLES:
             random = np.random.RandomState(self.seed)
             self.subset = np.sort(random.choice(n, MAX_SAMPLES, replace=False))
-        self.problem, self.cache = problem, cache
-        samples, roots = problem.weighted_samples()
-        self.samples: Array = take(samples, self.subset)
-        self.roots = None if roots is None else take(roots, self.subset)  # (n, 1)
+            some = given.some(self.subset)
+        self.base, self.given, self.banks = base, given, banks
+        self.views = {
+            name: View(make_problem(base, some, bank), cache)
+            for name, bank in banks.items()
+        }
         self.deadline, self.progress = deadline, progress
         self.out_of_time = False  # whether a preview was left out for lack of time
-        self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
         self._previews: dict[tuple[Candidate, int], Preview | None] = {}
-        self._adjacency: dict[Candidate, csr_array] = {}
+
+    def problem_of(self, channels: str) -> Problem:
+        """Return the problem of all samples in the given channels."""
+        if len(self.subset) == len(self.given.first):
+            return self.views[channels].problem
+        return make_problem(self.base, self.given, self.banks[channels])
+
+    def parameters(self, candidate: Candidate) -> dict[str, Any]:
+        """Return the parameters of TSNMF that a candidate stands for."""
+        name = candidate.channels
+        channels = name if name in BANKS else self.banks[name].transformer
+        return vars(candidate) | {"channels": channels}
 
     def is_late(self) -> bool:
         """Return whether the deadline is over, and set ``out_of_time``."""
@@ -148,8 +144,14 @@ class CandidateProber:
 
     def labels_of(self, model: Any) -> np.ndarray:
         """Return the labels of a fitted model for the samples of the previews."""
-        sorted_labels = to_numpy(model.labels_)[self.problem.order]
-        return self.problem.copies.rows_of(sorted_labels)[self.subset]
+        sorted_labels = to_numpy(model.labels_)[self.given.order]
+        return self.given.copies.rows_of(sorted_labels)[self.subset]
+
+    def labels_as_given(self, labels: np.ndarray) -> np.ndarray:
+        """Return the labels of previews in the order of X; -1 for all other samples."""
+        every = np.full(len(self.given.first), -1)
+        every[self.subset] = labels
+        return self.given.as_given(every)
 
     @property
     def previews(self) -> list[Preview]:
@@ -169,8 +171,7 @@ class CandidateProber:
         if k > len(self.subset):
             return None
         begin = time.perf_counter()
-        parts = self.cache and self.cache.read(candidate, k)
-        parts = parts or self._graph_and_clusters(candidate, k)
+        parts = self.views[candidate.channels].graph_and_clusters(candidate, k)
         if parts is None:
             return None
         preview = Preview(candidate, k, *parts, time.perf_counter() - begin)
@@ -179,73 +180,32 @@ class CandidateProber:
         self.progress("candidate", line)
         return preview
 
-    def _graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
-        """Compute the costly parts of a preview, and write them to the cache."""
-        r, (height, width) = candidate.n_directions, self.samples.shape[2:]
-        options = replace(
-            self.problem.options,
-            n_directions=(min(r, height), min(r, width)),
-            n_neighbors=candidate.n_neighbors,
-            graph=candidate.graph,
-        )
-        adjacency = self._first_adjacency(candidate, options, k)
-        if adjacency is None:
-            return None
-        weights = None if self.roots is None else to_numpy(self.roots)[:, 0] ** 2
-        labels = graph_clusters(adjacency, k, self.seed, sample_weight=weights)
-        parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
-        if self.cache is not None:
-            self.cache.write(candidate, k, parts)
-        return parts
-
-    def _first_adjacency(
-        self, candidate: Candidate, options: SolverOptions, k: int
-    ) -> csr_array | None:
-        """Return ``first_adjacency``; it rarely depends on the number of clusters."""
-        known = self._adjacency.get(candidate)
-        # Neighbours are added only if the graph is not connected well enough for k.
-        if known is not None and is_well_connected(known, k):
-            return known
-        samples, sides = self._compact(options.n_directions)
-        weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
-        projected = first_projections(samples, sides, options, weights, self.roots)
-        joint = joint_adjacency(projected, candidate.n_neighbors, options)
-        self._adjacency[candidate] = joint
-        return first_adjacency(projected, k, options)
-
-    def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:
-        """Return the samples in compact form, and their sides."""
-        if n_directions not in self._sides:
-            samples, sides, _ = compact_sides(self.samples, n_directions)
-            self._sides[n_directions] = samples, sides
-        return self._sides[n_directions]
-
     def preview_all(self, candidates: Iterable[Candidate], k: int) -> list[Preview]:
         """Make previews of candidates until the deadline, fewer directions first.
 
-        An energy weight whose previews all score less than half of the best is not
-        tried with more directions.
+        Channels and an energy weight whose previews all score less than half of the
+        best are not tried with more directions.
         """
         previews: list[Preview] = []
-        poor: set[float] = set()
+        poor: set[tuple[str, float]] = set()
         ordered = sorted(candidates, key=lambda candidate: candidate.n_directions)
         for _, group in groupby(ordered, key=lambda candidate: candidate.n_directions):
             for candidate in group:
                 if previews and self.is_late():
                     return previews
-                if candidate.energy_weight not in poor:
+                if (candidate.channels, candidate.energy_weight) not in poor:
                     preview = self.preview(candidate, k)
                     previews += [] if preview is None else [preview]
             poor = _poor_weights(previews)
         return previews
 
 
-def _poor_weights(previews: list[Preview]) -> set[float]:
-    """Return the energy weights whose previews all score far below the best."""
-    best: dict[float, float] = {}
+def _poor_weights(previews: list[Preview]) -> set[tuple[str, float]]:
+    """Return channels and weights whose previews all score far below the best."""
+    best: dict[tuple[str, float], float] = {}
     for preview in previews:
-        weight = preview.candidate.energy_weight
+        tried = preview.candidate.channels, preview.candidate.energy_weight
         reached = score(preview.labels, previews)
-        best[weight] = max(best.get(weight, -np.inf), reached)
+        best[tried] = max(best.get(tried, -np.inf), reached)
     required = fraction_of(max(best.values(), default=0.0), _POOR)
-    return {weight for weight, reached in best.items() if reached < required}
+    return {tried for tried, reached in best.items() if reached < required}

@@ -9,12 +9,12 @@ import numpy as np
 from twofold.estimators.parameters import check_enough, read_sequence
 from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
-    Candidate,
     CandidateProber,
     Preview,
     by_score,
     fraction_of,
 )
+from twofold.estimators.search.views import Candidate
 
 _MAX_CLUSTERS, _MIN_CLUSTER_SIZE, _RATIO = 60, 4, 1.15
 """Numbers to try by default: the largest number, the smallest mean size of a cluster,

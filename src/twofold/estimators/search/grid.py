@@ -3,30 +3,40 @@
 import math
 import reprlib
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
 from sklearn.base import clone
 
+from twofold.channels import BANKS, PIXELS, Bank
 from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS, default_kind, graph_kind
-from twofold.estimators.parameters import check_weight, read_sequence
+from twofold.estimators.given import GivenSamples
+from twofold.estimators.mapping import bank_of
+from twofold.estimators.parameters import (
+    capped_directions,
+    check_weight,
+    read_sequence,
+)
 from twofold.estimators.problem import Problem
 from twofold.estimators.reading import is_count
 from twofold.estimators.search.candidates import (
-    Candidate,
     CandidateProber,
     Preview,
     by_score,
     excess_by_kind,
     mean_excess,
 )
+from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
 Row = dict[str, Any]
 Pair = tuple[float, float]  # energy_weight and graph_weight
+
+_ENERGY_WEIGHTS = (1.0, 0.1, 3.0)
+"""Energy weights to try of channels that were asked for, or of pixels alone."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,7 @@ class Fit:
     """A fitted model and the excess modularity of its labels."""
 
     model: TSNMF
+    channels: str  # name of the bank
     excess: dict[str, float]  # by kind of graph; empty without previews
     seconds: float  # time of the fit, or its part of the time of a batch
 
@@ -53,44 +64,84 @@ class FitPlan:
     progress: Callable[[str, str], None]  # called with "fit" and a line for every fit
 
 
+def read_banks(channels: Any, given: GivenSamples) -> dict[str, Bank]:
+    """Return the banks to try, by name, the most promising first.
+
+    "auto" stands for all of them, or for pixels alone if the samples are no images.
+    """
+    if isinstance(channels, str) and channels == "auto":
+        chosen = bank_of("auto", given)
+        if chosen.transformer is None:
+            return {PIXELS: replace(chosen, energy_weights=_ENERGY_WEIGHTS)}
+        return {name: BANKS[name] for name in ("gradients", "fine_gradients", PIXELS)}
+    expected = f"'auto' or a list of transformers and of {', '.join(BANKS)}"
+    banks: dict[str, Bank] = {}
+    for each in read_sequence(channels, "channels", expected):
+        known = isinstance(each, str) and each in BANKS
+        if not known and not (hasattr(each, "fit") and hasattr(each, "transform")):
+            raise ValueError(f"channels must be {expected}, got {reprlib.repr(each)}")
+        name = each if known else f"{type(each).__name__} {len(banks)}"
+        bank = BANKS[each] if known else Bank(each)
+        banks[name] = replace(bank, energy_weights=_ENERGY_WEIGHTS)
+    return banks
+
+
 def grid(
     base: TSNMF,
-    problem: Problem,
+    prober: CandidateProber,
     graphs: Sequence[str],
     n_directions: Sequence[int] | None,
-    energy_weights: Sequence[float],
+    energy_weights: Sequence[float] | None,
 ) -> list[Candidate]:
-    """Return all candidates for a problem, the most promising first."""
+    """Return all candidates of a search, the most promising first."""
     kinds = list(dict.fromkeys(map(str, graphs)))
     if not kinds or not set(kinds) <= set(KINDS):
         raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
-    entries = math.prod(problem.samples.shape[1:])
+    expected = "positive integers, or None"
+    if n_directions is not None:
+        n_directions = read_sequence(n_directions, "n_directions", expected)
+        if not all(map(is_count, n_directions)):
+            raise ValueError(
+                f"n_directions must be {expected}, got {reprlib.repr(n_directions)}"
+            )
+    found = [
+        (position, candidate)
+        for name, view in prober.views.items()
+        for position, candidate in _candidates(
+            name,
+            view.problem.samples,
+            [base.n_neighbors, kinds, n_directions],
+            energy_weights or prober.banks[name].energy_weights,
+        )
+    ]
+    # Fewer directions of all channels first.
+    return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
+
+
+def _candidates(
+    channels: str, samples: Array, searched: list[Any], weights: Sequence[float]
+) -> Iterator[tuple[int, Candidate]]:
+    """Yield the candidates of one kind of channels, and the position of directions."""
+    n_neighbors, kinds, n_directions = searched
+    entries, longest = math.prod(samples.shape[1:]), max(samples.shape[2:])
     # Samples with few entries do not lie in separate subspaces.
     kinds = [kind for kind in kinds if graph_kind(kind).min_features <= entries]
     kinds = kinds or [default_kind(entries).name]
     if n_directions is None:
-        usual = max(problem.options.n_directions)
+        usual = max(capped_directions(None, samples.shape[1:]))
         n_directions = (usual, 2 * usual + 1)
-    expected = "positive integers, or None"
-    numbers = read_sequence(n_directions, "n_directions", expected)
-    if not all(map(is_count, numbers)):
-        raise ValueError(
-            f"n_directions must be {expected}, got {reprlib.repr(n_directions)}"
-        )
-    longest = max(problem.samples.shape[2:])
-    directions = dict.fromkeys(min(int(r), longest) for r in numbers)
-    weights = list(dict.fromkeys(map(float, energy_weights)))
-    return [
-        Candidate(kind, neighbors, r, weight)
-        for r in directions
+    directions = dict.fromkeys(min(int(r), longest) for r in n_directions)
+    weights = list(dict.fromkeys(map(float, weights)))
+    for position, r in enumerate(directions):
         # If all directions are kept, their order does not matter, nor the weight.
-        for weight in (weights if r < longest else weights[:1])
-        for kind in kinds
-        for neighbors in [base.n_neighbors or graph_kind(kind).n_neighbors_in_search]
-    ]
+        for weight in weights if r < longest else weights[:1]:
+            for kind in kinds:
+                neighbors = n_neighbors or graph_kind(kind).n_neighbors_in_search
+                yield position, Candidate(channels, kind, neighbors, r, weight)
 
 
 _SEARCHED = {
+    "channels": "channels",
     "graph": "graphs",
     "n_directions": "n_directions",
     "energy_weight": "energy_weights",
@@ -133,21 +184,22 @@ def fit_best(
 ) -> list[Fit]:
     """Fit the best candidate, in a batch for each start, until the deadline."""
     best = by_score(previews)[0]
+    problem = prober.problem_of(best.candidate.channels)
     fits: list[Fit] = []
     for seed in plan.seeds:
         weights = plan.graph_weights[: plan.max_fits - len(fits)]
         if not weights or (fits and prober.is_late()):
             break
         model = clone(base).set_params(
-            n_clusters=best.k, random_state=seed, **vars(best.candidate)
+            n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
         begin = time.perf_counter()
         pairs = [(best.candidate.energy_weight, weight) for weight in weights]
-        models = fit_again(model, pairs, prober.problem, base, X)
+        models = fit_again(model, pairs, problem, base, X)
         seconds = (time.perf_counter() - begin) / len(models)
         for model in models:
             excess = excess_by_kind(prober.labels_of(model), previews)
-            fits.append(Fit(model, excess, seconds))
+            fits.append(Fit(model, best.candidate.channels, excess, seconds))
             about = f"{best.candidate}, graph_weight={model.graph_weight:g}"
             plan.progress("fit", f"{about}: score {fits[-1].score:.4f}")
     return fits
@@ -183,7 +235,7 @@ def _preview_row(preview: Preview, previews: list[Preview]) -> Row:
 def _fit_row(fit: Fit) -> Row:
     names = ("n_clusters", *(f.name for f in fields(Candidate)), "graph_weight")
     facts = {name: getattr(fit.model, name) for name in names}
-    facts["seed"] = fit.model.random_state
+    facts |= {"channels": fit.channels, "seed": fit.model.random_state}
     return _row("fit", facts, fit.score, fit.excess, fit.seconds)
 
 

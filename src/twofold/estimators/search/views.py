@@ -1,0 +1,94 @@
+"""Candidates of a search, and the graphs of the samples in one kind of channels."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scipy.sparse import csr_array
+
+from twofold.core.arrays import Array, to_numpy
+from twofold.core.communities import graph_clusters
+from twofold.core.compact import Sides, compact_sides
+from twofold.core.null_model import chance_modularity
+from twofold.core.start import (
+    first_adjacency,
+    first_projections,
+    is_well_connected,
+    joint_adjacency,
+)
+from twofold.core.state import SolverOptions
+from twofold.estimators.problem import Problem
+from twofold.estimators.search.cache import Parts, PreviewCache
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Parameters of TSNMF that a search chooses."""
+
+    channels: str  # name of a bank
+    graph: str  # name of a kind of graph
+    n_neighbors: int
+    n_directions: int
+    energy_weight: float
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in vars(self).items())
+
+
+class View:
+    """Makes graphs of the samples of a problem, and keeps what they share."""
+
+    def __init__(self, problem: Problem, cache: str | Path | None) -> None:
+        self.problem, self.seed = problem, problem.seeds[0]
+        self.samples, self.roots = problem.weighted_samples()  # roots (n, 1) or None
+        self.cache = None if cache is None else PreviewCache(cache, problem)
+        self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
+        self._adjacency: dict[Candidate, csr_array] = {}
+
+    def graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
+        """Return the parts of a preview, from the cache if they are there.
+
+        None if the graph of the candidate has more than k components.
+        """
+        known = self.cache and self.cache.read(candidate, k)
+        return known or self._graph_and_clusters(candidate, k)
+
+    def _graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
+        """Compute the costly parts of a preview, and write them to the cache."""
+        r, (height, width) = candidate.n_directions, self.samples.shape[2:]
+        options = replace(
+            self.problem.options,
+            n_directions=(min(r, height), min(r, width)),
+            n_neighbors=candidate.n_neighbors,
+            graph=candidate.graph,
+        )
+        adjacency = self._first_adjacency(candidate, options, k)
+        if adjacency is None:
+            return None
+        weights = None if self.roots is None else to_numpy(self.roots)[:, 0] ** 2
+        labels = graph_clusters(adjacency, k, self.seed, sample_weight=weights)
+        parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
+        if self.cache is not None:
+            self.cache.write(candidate, k, parts)
+        return parts
+
+    def _first_adjacency(
+        self, candidate: Candidate, options: SolverOptions, k: int
+    ) -> csr_array | None:
+        """Return ``first_adjacency``; it rarely depends on the number of clusters."""
+        known = self._adjacency.get(candidate)
+        # Neighbours are added only if the graph is not connected well enough for k.
+        if known is not None and is_well_connected(known, k):
+            return known
+        samples, sides = self._compact(options.n_directions)
+        weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
+        projected = first_projections(samples, sides, options, weights, self.roots)
+        joint = joint_adjacency(projected, candidate.n_neighbors, options)
+        self._adjacency[candidate] = joint
+        return first_adjacency(projected, k, options)
+
+    def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:
+        """Return the samples in compact form, and their sides."""
+        if n_directions not in self._sides:
+            samples, sides, _ = compact_sides(self.samples, n_directions)
+            self._sides[n_directions] = samples, sides
+        return self._sides[n_directions]
