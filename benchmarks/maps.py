@@ -36,14 +36,13 @@ def draw(into: Path) -> None:
     figure, axes = plt.subplots(
         len(rows), 9, figsize=(11, 1.35 * len(rows)), layout="constrained"
     )
+    for axis, arrow in zip(axes[0, 1:], ARROWS, strict=True):
+        axis.set_title(arrow)
     for line, (what, image, bank, maps) in zip(axes, rows, strict=True):
         line[0].imshow(image, cmap="gray")
         line[0].set_ylabel(f"{what}\n{bank}", fontsize=9)
-        for axis, one, arrow in zip(
-            line[1:], np.moveaxis(maps, 2, 0), ARROWS, strict=True
-        ):
+        for axis, one in zip(line[1:], np.moveaxis(maps, 2, 0), strict=True):
             axis.imshow(one, cmap="magma", vmin=0, vmax=maps.max())
-            axis.set_title(arrow if line is axes[0] else "", fontsize=11)
     for axis in axes.flat:
         axis.set(xticks=[], yticks=[])
     figure.savefig(into, dpi=110)
