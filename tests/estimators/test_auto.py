@@ -8,11 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import twofold.estimators.search.candidates
 from twofold import TSNMF, AutoTSNMF
+from twofold.channels import BANKS
 from twofold.core.graphs.construction import build_graph
 from twofold.core.modularity import modularity
-from twofold.estimators.problem import read_problem
+from twofold.estimators.problem import read_given
 from twofold.estimators.search.candidates import (
-    Candidate,
     CandidateProber,
     Preview,
     by_score,
@@ -20,6 +20,7 @@ from twofold.estimators.search.candidates import (
     score,
 )
 from twofold.estimators.search.cluster_numbers import curve_of
+from twofold.estimators.search.views import Candidate
 from twofold.metrics import clustering_accuracy
 from twofold.progress import Event, listening
 
@@ -32,6 +33,12 @@ def images():
 @pytest.fixture(scope="module")
 def auto(images):
     return AutoTSNMF(3, random_state=0).fit(images)
+
+
+def prober_of(images):
+    base = TSNMF(1, random_state=0)
+    given, banks = read_given(base, images), {"pixels": BANKS["pixels"]}
+    return CandidateProber(base, given, banks, np.inf, lambda *_: None)
 
 
 # What is chosen
@@ -49,7 +56,7 @@ def test_subspaces_are_told_apart_where_nearness_is_not_enough():
     bases, target = rng.normal(size=(4, 8, 64)), np.repeat(np.arange(4), 30)
     rows = [rng.normal(size=(30, 8)) @ basis for basis in bases]
     images = np.concatenate(rows).reshape(-1, 8, 8)
-    near = TSNMF(4, graph="heat", random_state=0).fit(images)
+    near = TSNMF(4, graph="heat", init="spectral", random_state=0).fit(images)
     auto = AutoTSNMF(4, random_state=0).fit(images)
     assert clustering_accuracy(target, near.labels_) < 0.9
     assert clustering_accuracy(target, auto.labels_) == 1
@@ -127,9 +134,8 @@ def test_small_vectors_are_joined_to_their_nearest_neighbours_alone():
 
 def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
     monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 40)
-    problem = read_problem(TSNMF(1, random_state=0), images)
-    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
-    preview = prober.preview(Candidate("heat", 3, 2, 1.0), 3)
+    prober = prober_of(images)
+    preview = prober.preview(Candidate("pixels", "heat", 3, 2, 1.0), 3)
     assert preview.labels.shape == (40,)
     assert len(np.unique(prober.subset)) == 40
     auto = AutoTSNMF(3, random_state=0).fit(images)
@@ -142,10 +148,9 @@ def test_a_part_of_many_samples_is_looked_at(monkeypatch, images):
 
 @pytest.fixture(scope="module")
 def previews(images):
-    problem = read_problem(TSNMF(1, random_state=0), images)
-    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
+    prober = prober_of(images)
     settings = [
-        Candidate(graph, 5, r, 1.0)
+        Candidate("pixels", graph, 5, r, 1.0)
         for r in (2, 3, 4)
         for graph in ("heat", "subspace_knn")
     ]
@@ -165,11 +170,10 @@ def test_labels_are_scored_by_the_two_graphs_of_each_kind_that_show_them_most(pr
 
 
 def test_a_look_is_at_the_graphs_of_the_first_directions(images):
-    problem = read_problem(TSNMF(1, random_state=0), images)
-    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
-    preview = prober.preview(Candidate("heat", 4, 7, 1.0), 3)
+    prober = prober_of(images)
+    preview = prober.preview(Candidate("pixels", "heat", 4, 7, 1.0), 3)
     # All directions are kept, so that the projections change no distance.
-    samples = problem.samples[:, 0]
+    samples = prober.views["pixels"].problem.samples[:, 0]
     W = sum(
         build_graph(view.reshape(1, 60, -1), 4, "heat").adjacency.toarray()
         for view in (samples, samples.swapaxes(1, 2))
@@ -199,9 +203,8 @@ def test_the_table_has_a_row_for_each_look_and_fit(auto):
 
 
 def test_weights_and_starts_are_tried_in_fits(images):
-    auto = AutoTSNMF(3, graph_weights=(1.0, 0.1, 10.0), n_starts=2, random_state=0).fit(
-        images
-    )
+    fits = {"graph_weights": (1.0, 0.1, 10.0), "n_starts": 2, "max_fits": 10}
+    auto = AutoTSNMF(3, **fits, random_state=0).fit(images)
     table = auto.search_results_
     fits = [i for i, stage in enumerate(table["stage"]) if stage == "fit"]
     assert [table["graph_weight"][i] for i in fits] == [1.0, 0.1, 10.0] * 2
@@ -248,15 +251,16 @@ def test_enough_time_is_no_lack_of_it(auto, images):
 def test_hopeless_energy_weights_are_not_tried_with_more_directions(
     images, monkeypatch
 ):
-    problem = read_problem(TSNMF(1, random_state=0), images)
-    prober = CandidateProber(problem, None, np.inf, lambda *_: None)
+    prober = prober_of(images)
     monkeypatch.setattr(
         twofold.estimators.search.candidates,
         "score",
         lambda labels, previews: 0.1 if labels is poor[0].labels else 1.0,
     )
     settings = [
-        Candidate("heat", 3, r, weight) for r in (2, 3) for weight in (0.1, 1.0)
+        Candidate("pixels", "heat", 3, r, weight)
+        for r in (2, 3)
+        for weight in (0.1, 1.0)
     ]
     poor = [prober.preview(settings[0], 3)]
     tried = [preview.candidate for preview in prober.preview_all(settings, 3)]

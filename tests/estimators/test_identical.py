@@ -115,7 +115,7 @@ def test_samples_that_nearly_agree_are_not_one(digits):
     near = np.repeat(digits[:3], 2, axis=0).astype(np.float32)
     near[1::2] += 1e-3
     problem = read_problem(TSNMF(2), near)
-    assert len(set(problem.group)) < 6
+    assert len(set(problem.given.group)) < 6
     assert len(problem.samples) == 6
     same = np.repeat(digits[:3], 2, axis=0).astype(np.float32) * 0.37
     assert len(read_problem(TSNMF(2), same).samples) == 3

@@ -15,7 +15,8 @@ HOLED = problems.pierced(WHOLE, MASK)
 
 
 def aware(n_clusters=3, **options):
-    options = {"missing_values": np.nan, "random_state": 0, **options}
+    options = {"missing_values": np.nan, "channels": "pixels", **options}
+    options.setdefault("random_state", 0)
     return TSNMF(n_clusters, **options)
 
 
@@ -256,5 +257,5 @@ def test_faces_are_told_apart_whatever_is_missing(pattern):
 def test_zeros_in_the_place_of_what_is_missing_are_worse():
     images, target = make_faces(200, 5, random_state=1)
     mask = PATTERNS["60%"](images)
-    zeros = TSNMF(5, random_state=0).fit(np.where(mask, 0.0, images))
+    zeros = TSNMF(5, channels="pixels", random_state=0).fit(np.where(mask, 0.0, images))
     assert accuracy(target, zeros.labels_) < 0.9

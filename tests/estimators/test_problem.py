@@ -26,14 +26,19 @@ def test_the_samples_are_those_given_in_order_and_divided(layout, monkeypatch):
     X = from_stack(stack((n, c, h, w)), (h, w, c))
     problem = read_problem(TSNMF(3, scale="sample"), X)
     norms = np.linalg.norm(X.reshape(n, -1), axis=1)
-    np.testing.assert_allclose(problem.divisor, norms[problem.order], rtol=1e-14)
-    again = (
-        from_stack(problem.samples, (h, w, c)) * problem.divisor[:, None, None, None]
+    np.testing.assert_allclose(
+        problem.given.divisor, norms[problem.given.order], rtol=1e-14
     )
-    np.testing.assert_allclose(problem.as_given(again), X, rtol=1e-14)
+    divisor = problem.given.divisor[:, None, None, None]
+    again = from_stack(problem.samples, (h, w, c)) * divisor
+    np.testing.assert_allclose(problem.given.as_given(again), X, rtol=1e-14)
 
 
 def test_zeros_of_both_signs_are_the_same_number():
     X = np.array([[[0.0, 1.0]], [[-0.0, 1.0]], [[1.0, 0.0]]])
-    assert read_problem(TSNMF(2), X).copies.row.tolist() == [0, 0, 1]
-    assert read_problem(TSNMF(2, duplicates="keep"), X).group.tolist() == [0, 0, 1]
+    assert read_problem(TSNMF(2), X).given.copies.row.tolist() == [0, 0, 1]
+    assert read_problem(TSNMF(2, duplicates="keep"), X).given.group.tolist() == [
+        0,
+        0,
+        1,
+    ]

@@ -45,7 +45,7 @@ def test_of_many_starts_the_lowest_objective_is_told(images):
     kept = dict(enumerate(model.objective_history_, 1))
     assert len(told) >= model.n_iter_  # the others may go on
     assert all(objective <= kept.get(i, np.inf) for i, objective in told)
-    order, first = read_problem(TSNMF(3), images).order, []
+    order, first = read_problem(TSNMF(3), images).given.order, []
     for seed in np.random.RandomState(3).randint(2**31 - 1, size=5)[:4]:
         start = np.empty((60, 3))
         start[order] = 0.2 + np.random.RandomState(seed).uniform(size=(60, 3))

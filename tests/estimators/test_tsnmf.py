@@ -96,7 +96,7 @@ def test_restarts_keep_the_lowest_objective(images):
     with pytest.warns(ConvergenceWarning):
         together = TSNMF(3, n_init=6, random_state=3, **options).fit(images)
     lowest = []
-    order = read_problem(TSNMF(3), images).order
+    order = read_problem(TSNMF(3), images).given.order
     for seed in seeds:
         start = np.empty((60, 3))
         start[order] = 0.2 + np.random.RandomState(seed).uniform(size=(60, 3))
@@ -283,7 +283,7 @@ def test_coefficients_solve_the_nonnegative_least_squares_problem(scale, graph_w
 def test_the_labels_are_those_of_k_means_on_the_unit_columns(images):
     model = TSNMF(3, assign_labels="k-means", random_state=0).fit(images)
     seed = np.random.RandomState(0).randint(2**31 - 1, size=2)[-1]
-    order = read_problem(TSNMF(3), images).order
+    order = read_problem(TSNMF(3), images).given.order
     kmeans = KMeans(3, n_init=10, random_state=seed).fit(model.coefficients_[order])
     np.testing.assert_array_equal(model.labels_[order], kmeans.labels_)
 

@@ -16,6 +16,9 @@ _FEW_PATTERNS, _MORE_IN_MAPS = 6.0, 2.0
 as many times more as the second.
 """
 
+_ROUNDING = 100 * np.finfo(np.float64).eps
+"""Largest rounding error of an entry of a sample of norm 1."""
+
 
 def choose_bank(samples: Array) -> str:
     """Return the name of the bank for samples (n, c, h, w).
@@ -66,7 +69,9 @@ def _centred(samples: np.ndarray) -> np.ndarray:
     flat = samples.reshape(len(samples), -1).astype(np.float64)
     flat = flat / positive_or_one(np.abs(flat).max(axis=1, keepdims=True))
     unit = flat / positive_or_one(np.linalg.norm(flat, axis=1, keepdims=True))
-    return unit - unit.mean(axis=0)
+    centred = unit - unit.mean(axis=0)
+    # Of samples that are all the same, rounding errors are left: no pattern.
+    return np.where(np.abs(centred) > _ROUNDING, centred, 0.0)
 
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:

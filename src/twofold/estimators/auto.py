@@ -228,9 +228,11 @@ class AutoTSNMF(
             plan = FitPlan(seeds, graph_weights, n_fits, progress)
             fits = fit_best(base, previews, prober, plan, X)
         else:  # no graph is connected well enough
-            model = clone(base).set_params(n_clusters=self.n_clusters_)
-            weights = [(model.energy_weight, model.graph_weight)]
             channels = next(iter(banks))
+            model = clone(base).set_params(
+                n_clusters=self.n_clusters_, channels=prober.channels_of(channels)
+            )
+            weights = [(model.energy_weight, model.graph_weight)]
             problem = prober.problem_of(channels)
             [fitted] = fit_again(model, weights, problem, base, X)
             fits = [Fit(fitted, channels, {}, 0.0)]

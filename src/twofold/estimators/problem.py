@@ -43,6 +43,7 @@ class Problem:
     given: GivenSamples  # in the unit of the pixels
     samples: Array  # (rows, c, h, w), mapped and scaled; those that are factorised
     mapping: Mapping | None  # from pixels to what is factorised; None if it is pixels
+    bank: Bank  # with the defaults of parameters that are None
     options: SolverOptions
     weights: Weights  # of the terms of the objective, by parameter
     n_clusters: int
@@ -158,8 +159,8 @@ class Problem:
         *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
         return replace(
             self,
-            options=solver_options(estimator, self.samples),
-            weights=term_weights(estimator),
+            options=solver_options(estimator, self.samples, self.bank.n_directions),
+            weights=term_weights(estimator, self.bank.energy_weight),
             n_clusters=estimator.n_clusters,
             seeds=seeds,
             labels_seed=last,
@@ -205,6 +206,7 @@ def make_problem(estimator: Any, given: GivenSamples, bank: Bank) -> Problem:
         given=given,
         samples=samples,
         mapping=mapping,
+        bank=bank,
         options=solver_options(estimator, samples, bank.n_directions),
         weights=weights,
         n_clusters=estimator.n_clusters,

@@ -296,7 +296,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """
         models = self._sweep_models(read_pairs(weights))
         problem = read_problem(models[0], X, mask)
-        check_weights(map(term_weights, models), problem.samples)
+        default = problem.bank.energy_weight
+        weights = [term_weights(model, default) for model in models]
+        check_weights(weights, problem.samples)
         return self._fit_models(models, problem, models[0], X)
 
     def _sweep_models(self, pairs: list[tuple[Any, Any]]) -> list["TSNMF"]:
@@ -314,7 +316,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """Fit models that differ in their weights; ``reader`` has read X before."""
         # Attributes such as n_features_in_, which were set when X was read.
         read = {k: v for k, v in vars(reader).items() if k.endswith("_in_")}
-        weights = [term_weights(model) for model in models]
+        default = problem.bank.energy_weight
+        weights = [term_weights(model, default) for model in models]
         with FitProgress(self, X) as progress:
             batches = problem.solve(weights, progress)
         for model, solutions, own in zip(models, batches, weights, strict=True):

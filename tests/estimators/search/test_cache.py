@@ -8,7 +8,7 @@ import problems
 import pytest
 from sklearn.base import clone
 
-import twofold.estimators.search.candidates
+import twofold.estimators.search.views
 from twofold import TSNMF, AutoTSNMF
 
 FEW = {"max_fits": 3, "random_state": 0}
@@ -29,7 +29,7 @@ def test_a_search_goes_on_from_its_folder(auto, images, tmp_path, monkeypatch):
     def never(*_, **__):
         raise AssertionError("a preview was made again")
 
-    monkeypatch.setattr(twofold.estimators.search.candidates, "graph_clusters", never)
+    monkeypatch.setattr(twofold.estimators.search.views, "graph_clusters", never)
     again = AutoTSNMF(3, cache=folder, **FEW).fit(images)
     np.testing.assert_array_equal(again.labels_, auto.labels_)
     assert again.search_results_["score"] == auto.search_results_["score"]

@@ -133,9 +133,11 @@ class CandidateProber:
 
     def parameters(self, candidate: Candidate) -> dict[str, Any]:
         """Return the parameters of TSNMF that a candidate stands for."""
-        name = candidate.channels
-        channels = name if name in BANKS else self.banks[name].transformer
-        return vars(candidate) | {"channels": channels}
+        return vars(candidate) | {"channels": self.channels_of(candidate.channels)}
+
+    def channels_of(self, name: str) -> Any:
+        """Return the parameter ``channels`` of TSNMF that is meant by a name."""
+        return name if name in BANKS else self.banks[name].transformer
 
     def is_late(self) -> bool:
         """Return whether the deadline is over, and set ``out_of_time``."""

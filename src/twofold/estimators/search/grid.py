@@ -99,11 +99,12 @@ def grid(
         raise ValueError(f"graphs must be some of {tuple(KINDS)}, got {graphs!r}")
     expected = "positive integers, or None"
     if n_directions is not None:
-        n_directions = read_sequence(n_directions, "n_directions", expected)
-        if not all(map(is_count, n_directions)):
+        numbers = read_sequence(n_directions, "n_directions", expected)
+        if not all(map(is_count, numbers)):
             raise ValueError(
                 f"n_directions must be {expected}, got {reprlib.repr(n_directions)}"
             )
+        n_directions = numbers
     found = [
         (position, candidate)
         for name, view in prober.views.items()
