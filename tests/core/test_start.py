@@ -153,7 +153,7 @@ def test_indicators_are_lifted_off_zero():
 
 def test_a_sample_without_edges_is_no_component():
     """A blank image has no edges; it must neither ask for neighbours nor be alone."""
-    W, groups = problems.planted(60, 3, 0.6, 0.01)
+    W, _ = problems.planted(60, 3, 0.6, 0.01)
     padded = lil_array((61, 61))
     padded[:60, :60] = W
     alone = csr_array(padded)
