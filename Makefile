@@ -16,7 +16,7 @@ TORCH ?= torch==2.13.0
 
 .PHONY: help demo test lint types check check-torch fuzz format defaults automatic data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
-  missing-protocol unmarked copies help-text screenshots torch versions clean
+  missing-protocol unmarked copies converged help-text screenshots torch versions clean
 
 help:
 	@echo "make demo      cluster scikit-learn's digits and draw the centroids"
@@ -38,6 +38,7 @@ help:
 	@echo "make imputation  measure imputed pixels into docs/missing.md"
 	@echo "make missing-cost  measure what missing pixels cost, likewise"
 	@echo "make copies     measure what copies of samples do and cost into docs/defaults.md"
+	@echo "make converged  measure fits to the end into docs/defaults.md"
 	@echo "make unmarked   measure damage that is not marked, likewise"
 	@echo "make missing-protocol STORE=FILE  write a store's results of them, likewise"
 	@echo "make help-text  write the help of every command, likewise"
@@ -134,6 +135,10 @@ missing-protocol: $(READY)
 copies: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/copies.py \
 	  --into docs/defaults.md
+
+converged: $(READY)
+	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python benchmarks/converged.py --jobs $(JOBS) --into docs/defaults.md
 
 unmarked: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/unmarked.py --into docs/missing.md

@@ -16,7 +16,8 @@ from sklearn.cluster import KMeans
 from twofold import datasets
 from twofold.core.communities import graph_clusters
 from twofold.core.modularity import indicator, modularity
-from twofold.estimators.search.candidates import Candidate, Preview, by_score, score
+from twofold.estimators.search.candidates import Preview, by_score, score
+from twofold.estimators.search.views import Candidate
 from twofold.metrics import nmi
 
 DROPPED, DRAWS = 0.3, 2
@@ -101,7 +102,7 @@ CRITERIA: dict[str, Criterion] = {
 def see(name: str, seed: int) -> Seen:
     """Look at every setting, those that a search would leave out as well."""
     case = read(name, seed)
-    prober = case.prober()
+    prober = case.prober
     every = [prober.preview(setting, case.k) for setting in case.settings]
     previews = [preview for preview in every if preview is not None]
     searched = prober.preview_all(case.settings, case.k)

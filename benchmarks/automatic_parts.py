@@ -11,10 +11,9 @@ import numpy as np
 from automatic_tables import SETS, Found, Numbers, Scores
 from defaults import load
 from scipy.sparse import csr_array
-from sklearn.base import clone
-from sklearn.cluster import KMeans, SpectralClustering
 
 from twofold import TSNMF, AutoTSNMF
+from twofold.channels import PIXELS
 from twofold.core.communities import graph_clusters
 from twofold.core.grams import both_sides
 from twofold.core.modularity import modularity
@@ -26,9 +25,10 @@ from twofold.core.state import Solution, SolverOptions
 from twofold.core.updates import adjust
 from twofold.estimators.labels import assign_labels
 from twofold.estimators.parameters import draw_seeds, term_weights
-from twofold.estimators.problem import Problem, lowest, read_problem
-from twofold.estimators.search.candidates import Candidate, CandidateProber, score
-from twofold.estimators.search.grid import grid
+from twofold.estimators.problem import Problem, lowest, read_given, read_problem
+from twofold.estimators.search.candidates import CandidateProber, score
+from twofold.estimators.search.grid import grid, read_banks
+from twofold.estimators.search.views import Candidate
 from twofold.metrics import clustering_accuracy, nmi
 
 STARTS = 5
@@ -49,25 +49,28 @@ class Case:
     target: np.ndarray
     k: int
     base: TSNMF
-    problem: Problem
+    prober: CandidateProber
     settings: list[Candidate]
 
-    def prober(self) -> CandidateProber:
-        return CandidateProber(self.problem, None, inf, lambda stage, line: None)
+    @property
+    def problem(self) -> Problem:
+        return self.prober.problem_of(PIXELS)
 
     def scored(self, labels: np.ndarray) -> Scores:
         """The scores of labels in the order of the problem."""
-        return scored(self.target, self.problem.as_given(labels))
+        return scored(self.target, self.problem.given.as_given(labels))
 
 
 def read(name: str, seed: int) -> Case:
+    """A data set in pixels, and all candidates for these."""
     images, target = load(name)
     k = len(np.unique(target))
-    auto = AutoTSNMF(k)
     base = TSNMF(k, random_state=draw_seeds(seed, 1)[0])
-    problem = read_problem(base, images)
-    settings = grid(base, problem, auto.graphs, auto.n_directions, auto.energy_weights)
-    return Case(images, target, k, base, problem, settings)
+    given = read_given(base, images)
+    banks = read_banks([PIXELS], given)
+    prober = CandidateProber(base, given, banks, inf, lambda stage, line: None)
+    settings = grid(base, prober, AutoTSNMF().graphs, None, None)
+    return Case(images, target, k, base, prober, settings)
 
 
 def scored(target: np.ndarray, labels: np.ndarray) -> Scores:
@@ -76,41 +79,6 @@ def scored(target: np.ndarray, labels: np.ndarray) -> Scores:
         "accuracy": 100 * clustering_accuracy(target, labels),
         "NMI": 100 * nmi(target, labels),
     }
-
-
-def judged(name: str, seed: int) -> Found:
-    """The automatic choice beside the best of its grid, the defaults and others."""
-    case = read(name, seed)
-    k, images, target = case.k, case.images, case.target
-    fits = []
-    for setting in case.settings:
-        model = clone(case.base).set_params(**vars(setting))
-        fits.append(scored(target, model.fit_predict(images)))
-    flat = images.reshape(len(images), -1).astype(float)
-    others = {
-        "K-means": KMeans(k, n_init=10, random_state=seed),
-        "spectral clustering": SpectralClustering(
-            k, affinity="nearest_neighbors", n_neighbors=10, random_state=seed
-        ),
-    }
-    return {
-        "TSNMF": timed(TSNMF(k, random_state=seed), images, target),
-        "AutoTSNMF": timed(AutoTSNMF(k, random_state=seed), images, target),
-        "oracle": {key: max(fit[key] for fit in fits) for key in fits[0]},
-        **{
-            row: scored(target, model.fit_predict(flat))
-            for row, model in others.items()
-        },
-        "subspace clustering": scored(
-            target, spectral_labels(subspace_graph(flat), k, seed)
-        ),
-    }
-
-
-def timed(model: Any, images: np.ndarray, target: np.ndarray) -> Scores:
-    begin = time.perf_counter()
-    labels = model.fit_predict(images)
-    return {"seconds": time.perf_counter() - begin, **scored(target, labels)}
 
 
 def subspace_graph(
@@ -244,10 +212,13 @@ def readings(name: str, seed: int) -> Found:
     images, target = load(name)
     found: Found = {}
     for title, changes in READ_AT.items():
-        model = TSNMF(len(np.unique(target)), random_state=seed, **changes)
+        model = TSNMF(
+            len(np.unique(target)), channels=PIXELS, random_state=seed, **changes
+        )
         problem = read_problem(model, images)
         for reading, labels in all_readings(model, problem).items():
-            found[f"{title}: {reading}"] = scored(target, problem.as_given(labels))
+            given = problem.given.as_given(labels)
+            found[f"{title}: {reading}"] = scored(target, given)
     return found
 
 
@@ -256,7 +227,7 @@ def all_readings(model: TSNMF, problem: Problem) -> dict[str, np.ndarray]:
     [solution] = solutions_of(model, problem)
     V, weights = coefficients_of(solution), solution.state.adjacency
     rows = V / np.linalg.norm(V, axis=1, keepdims=True)
-    rest = problem.group, problem.n_clusters, problem.labels_seed
+    rest = problem.given.group, problem.n_clusters, problem.labels_seed
     sides = both_sides(problem.samples)
     [start] = problem.starts(problem.samples, sides, [term_weights(model)])
     return {
@@ -283,16 +254,16 @@ def coefficients_of(solution: Solution) -> np.ndarray:
 def restarts(name: str, seed: int) -> Found:
     """Fits from several starts at the defaults, and which of them is kept."""
     case = read(name, seed)
-    model = TSNMF(case.k, n_init=STARTS, random_state=seed)
+    model = TSNMF(case.k, channels=PIXELS, n_init=STARTS, random_state=seed)
     problem = read_problem(model, case.images)
-    rest = problem.group, case.k, problem.labels_seed
+    rest = problem.given.group, case.k, problem.labels_seed
     solutions = solutions_of(model, problem)
     graphs = [solution.state.adjacency for solution in solutions]
     labels = [
         assign_labels(coefficients_of(solution), weights, *rest)
         for solution, weights in zip(solutions, graphs, strict=True)
     ]
-    previews = case.prober().preview_all(case.settings, case.k)
+    previews = case.prober.preview_all(case.settings, case.k)
     found = [case.scored(one) for one in labels]
     best = lowest(solutions)
     kept: dict[str, Any] = {

@@ -198,7 +198,7 @@ def test_parameters_of_later_versions_get_their_defaults(model, images, tmp_path
     edit_record(tmp_path, lambda record: record.update(parameters={"n_clusters": 3}))
     loaded, _ = load_model(tmp_path)
     assert_same_model(loaded, model, images[::-1])
-    assert loaded.get_params() == TSNMF(3).get_params()
+    assert loaded.get_params() == TSNMF(3, channels="pixels").get_params()
 
 
 def test_terms_of_later_versions_get_no_weight(model, tmp_path):

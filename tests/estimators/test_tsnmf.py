@@ -43,7 +43,8 @@ def test_the_fitted_arrays_keep_their_promises(images, model):
 def test_the_history_has_the_objective_and_its_terms(images):
     model = TSNMF(3, random_state=0, energy_weight=0.5, graph_weight=2.0).fit(images)
     terms = model.objective_terms_
-    assert set(terms) == {"right_residual", "left_residual", "energy", "smoothness"}
+    residuals = {"right_residual", "left_residual"}
+    assert set(terms) == residuals | {"energy", "smoothness", "overlap"}
     total = (
         terms["right_residual"]
         + terms["left_residual"]

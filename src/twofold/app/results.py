@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from twofold.channels import BANKS, PIXELS
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.labels import mean_rows
@@ -26,6 +27,22 @@ class Assignments:
     confidence: np.ndarray
     # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,).
     reconstruction_error: np.ndarray
+
+
+def channels_of(model: TSNMF) -> str:
+    """Return the name of the channels in which a model was fitted.
+
+    It is the name in ``BANKS``, or else the class of the transformer.
+    """
+    mapping = model.state_.mapping
+    if mapping is None:
+        return PIXELS
+    found = mapping.transformer
+    for name, bank in BANKS.items():
+        same = type(bank.transformer) is type(found)
+        if same and bank.transformer.get_params() == found.get_params():
+            return name
+    return type(found).__name__
 
 
 def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:

@@ -31,6 +31,6 @@ BANKS = {
     PIXELS: Bank(None),
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
-    "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9, (1.0, 0.1)),
+    "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9, (0.1,)),
 }
 """Banks by the name that ``channels`` has for them."""

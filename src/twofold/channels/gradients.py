@@ -30,6 +30,9 @@ _SUBSAMPLED = 24
 _DEVIATION = 0.7
 """Standard deviation of the smoothing before the differences, in pixels."""
 
+_MAX_POOLING = 1 / 8
+"""Largest standard deviation of the smoothing of maps, in units of the shorter side."""
+
 _SURROUND = 2.0
 """Standard deviation of the smoothing of the local energy, in units of the maps'."""
 
@@ -78,6 +81,10 @@ class GradientFilters:
         return rows, columns
 
     @property
+    def _deviation(self) -> float:
+        return min(self.pooling, _MAX_POOLING * min(self.reduced))
+
+    @property
     def _strides(self) -> tuple[int, int]:
         height, width = (2 if d >= _SUBSAMPLED else 1 for d in self.reduced)
         return height, width
@@ -86,7 +93,7 @@ class GradientFilters:
     def pooled(self) -> Pair:
         """Smoothing and subsampling of the maps."""
         rows, columns = (
-            smoothing(d, self.pooling, stride)
+            smoothing(d, self._deviation, stride)
             for d, stride in zip(self.reduced, self._strides, strict=True)
         )
         return rows, columns
@@ -95,7 +102,7 @@ class GradientFilters:
     def surround(self) -> Pair:
         """Smoothing of the local energy, on the grid of the maps."""
         rows, columns = (
-            smoothing(len(a), _SURROUND * self.pooling / stride)
+            smoothing(len(a), _SURROUND * self._deviation / stride)
             for a, stride in zip(self.pooled, self._strides, strict=True)
         )
         return rows, columns
@@ -182,8 +189,9 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     signed : bool, default=True
         Whether opposite directions, dark to bright and bright to dark, are two.
     pooling : float, default=2.0
-        Standard deviation of the smoothing of the maps, in pixels. Where it is large,
-        maps change less when strokes are moved; where it is small, they show detail.
+        Standard deviation of the smoothing of the maps, in pixels, and at most an
+        eighth of the shorter side. Where it is large, maps change less when strokes are
+        moved; where it is small, they show detail.
     normalize : bool, default=True
         Whether maps are divided by the local strength of the gradient.
 

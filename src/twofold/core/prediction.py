@@ -52,7 +52,8 @@ class Predictor:
 
         They minimise F of Eq. (sub_v) in the rows of the new samples,
         sum_sides ||x P - sum_j v_j U_j P||^2 + lambda_2 sum_l w_l ||v - v_l||^2,
-        where l are the training samples to which a new sample is joined. A training
+        where l are the training samples to which a new sample is joined, and the
+        overlap of v, with which the minimum may be a local one. A training
         sample is its own nearest neighbour, so it is drawn to the coefficients that it
         had in the fit.
 
@@ -78,6 +79,9 @@ class Predictor:
                 parts = term.new_row_parts(joined, self.coefficients, weight)
                 if parts is not None:
                     diagonal, linear = diagonal + parts[0], linear + parts[1]
+                matrix = term.new_row_matrix(self.coefficients, weight)
+                if matrix is not None:
+                    inner = inner + matrix
             degree = degree + joined.degree
             mean = mean + joined.sums(self.coefficients)
         # The weighted mean of the neighbours is the minimum of the smoothness.
@@ -125,7 +129,8 @@ def nonnegative_quadratic(
     Parameters
     ----------
     inner : array of shape (k, k)
-        A, symmetric and positive semidefinite, the same for all m problems.
+        A, symmetric, the same for all m problems. If it is not positive semidefinite,
+        the minimum is one along every coordinate.
     linear : array of shape (m, k)
         b of each problem.
     diagonal : array of shape (m, 1)

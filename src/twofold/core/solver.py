@@ -20,6 +20,7 @@ from twofold.core.state import (
 )
 from twofold.core.terms import TERMS, Weights
 from twofold.core.updates import (
+    hold_scale,
     side_products,
     update_centroids,
     update_coefficients,
@@ -133,9 +134,12 @@ def iterate(
         )
     # Line 6
     coefficients = update_coefficients(factors.coefficients, tuple(products), weights)
+    coefficients, centroids = hold_scale(
+        coefficients, factors.centroids, weights, data.roots
+    )
     left, right = learned
     data = data.refilled(
-        (coefficients, factors.centroids),
+        (coefficients, centroids),
         (left.projection, right.projection),
         weights["energy_weight"],
     )

@@ -231,6 +231,33 @@ def adjust(coefficients: Array, centroids: Array) -> tuple[Array, Array, Array]:
     return unit, centroids * lengths.reshape(batch, k, 1, 1, 1), lengths
 
 
+def hold_scale(
+    coefficients: Array, centroids: Array, weights: Weights, roots: Array | None = None
+) -> tuple[Array, Array]:
+    """Scale the columns of V to length sqrt(n / k) if a term asks for it, Eq. (adjust).
+
+    The centroids are scaled inversely, so that no residual changes. Entries of the
+    batch in which no term that holds the scale has a weight stay as they are.
+
+    Parameters
+    ----------
+    coefficients, centroids : arrays of shape (batch, n, k) and (batch, k, c, h, w)
+    weights : dict of str to array of shape (batch, 1, 1)
+    roots : array of shape (n, 1) or None
+        Square roots of the weights of the samples, whose sum then stands for n.
+    """
+    xp = array_namespace(coefficients)
+    _, n, k = coefficients.shape
+    for weight in (weights[term.parameter] for term in TERMS if term.holds_scale):
+        held = weight > 0
+        if xp.any(held):
+            unit, scaled, _ = adjust(coefficients, centroids)
+            length = math.sqrt((n if roots is None else float(xp.sum(roots**2))) / k)
+            coefficients = xp.where(held, length * unit, coefficients)
+            centroids = xp.where(held[..., None, None], scaled / length, centroids)
+    return coefficients, centroids
+
+
 def canonical_signs(projection: AnyArray) -> AnyArray:
     """Flip the signs of directions (d, r) so that their largest entries are positive.
 

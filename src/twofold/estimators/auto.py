@@ -71,7 +71,7 @@ class AutoTSNMF(
         and both kinds of gradients, or for pixels alone if the samples are no images.
     energy_weights : sequence of float or None, default=None
         lambda_1 to try. None stands for what suits the channels: 1 for "gradients" and
-        "pixels", 1 and 0.1 for "fine_gradients"; 1, 0.1 and 3 where the channels are
+        "pixels", and 0.1 for "fine_gradients"; for 1, 0.1 and 3 where channels are
         given, or are pixels alone.
     graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
         Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for
@@ -80,7 +80,7 @@ class AutoTSNMF(
         lambda_2 to try in fits of the best candidate.
     n_starts : int, default=1
         Number of starts of these fits.
-    max_fits : int, default=13
+    max_fits : int, default=10
         Budget of the search in fits: a preview counts for half a fit, as it takes about
         half of the time. At least one candidate is previewed and fitted. The choice of
         the number of clusters is not counted.
@@ -162,7 +162,7 @@ class AutoTSNMF(
         graphs: Sequence[str] = ("subspace_knn", "subspace", "heat"),
         graph_weights: Sequence[float] = (1.0,),
         n_starts: int = 1,
-        max_fits: int = 13,
+        max_fits: int = 10,
         max_time: float | None = None,
         estimator: TSNMF | None = None,
         missing_values: float | None = None,

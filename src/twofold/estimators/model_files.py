@@ -23,10 +23,16 @@ from safetensors.numpy import save
 from sklearn.utils.validation import check_is_fitted
 
 import twofold
+from twofold.channels import PIXELS
 from twofold.core.arrays import to_numpy
 from twofold.core.missing.completion import Completion
 from twofold.core.prediction import Predictor, TrainingSide
 from twofold.estimators.fitted import FittedState
+from twofold.estimators.model_channels import (
+    check_channels,
+    mapping_facts,
+    transformer_facts,
+)
 from twofold.estimators.model_record import (
     ARRAYS,
     FORMAT,
@@ -78,7 +84,8 @@ def save_model(
     ----------
     model : TSNMF
         A fitted model. A ``random_state`` that is no integer is written as None, and an
-        array as ``init`` in double precision.
+        array as ``init`` in double precision. Its ``channels`` must be a name or an
+        ``OrientedGradients``.
     folder : str or Path
         Folder of the file; it must exist.
     about : dict or None, default=None
@@ -99,8 +106,11 @@ def save_model(
     folder = _path(folder, "folder")
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder; make it first")
-    with _one_line_errors("model", "set its parameters right and fit it again"):
+    way_out = "set its parameters right and fit it again"
+    with _one_line_errors("model", way_out):
         check_parameters(model)
+    _check_channels(model)
+    with _one_line_errors("model", way_out):
         arrays = _arrays(model)
         facts = _facts(model, arrays)
         record = read_record(json.loads(to_json(facts | {"about": {}, "sha256": ""})))
@@ -229,10 +239,21 @@ def _digest(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
+def _check_channels(model: TSNMF) -> None:
+    """Raise a ValueError if the channels of a model cannot be written."""
+    check_channels(model.channels)
+    if model.state_.mapping is not None:
+        check_channels(model.state_.mapping.transformer)
+
+
 def _parameters(model: TSNMF) -> dict[str, Any]:
-    """Return the parameters as JSON holds them; ``init`` is None if it is an array."""
-    parameters = model.get_params()
-    for name, kind in (("init", str), ("random_state", Integral)):
+    """Return the parameters as JSON holds them.
+
+    ``channels`` and ``init`` are None if they are no names: they are written elsewhere.
+    """
+    parameters = model.get_params(deep=False)
+    kinds = (("channels", str), ("init", str), ("random_state", Integral))
+    for name, kind in kinds:
         if not isinstance(parameters[name], kind):
             parameters[name] = None
     if parameters["missing_values"] is not None:
@@ -255,13 +276,16 @@ def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "terms": list(model.objective_terms_),
         "feature_names": None if names is None else list(map(str, names)),
         "column_major": [name for name, array in arrays.items() if array.flags.fnc],
+        "mapping": mapping_facts(state.mapping),
     }
+    named = isinstance(model.channels, str)
     return {
         "format": FORMAT,
         "version": VERSION,
         "twofold": twofold.__version__,
         "parameters": _parameters(model),
         "fit": fit,
+        "channels": None if named else transformer_facts(model.channels),
     }
 
 
@@ -289,8 +313,11 @@ def _arrays(model: TSNMF) -> dict[str, np.ndarray]:
 
 def _fitted_model(record: Record, arrays: dict[str, np.ndarray]) -> TSNMF:
     """Return the model of checked facts and arrays; its parameters are checked here."""
-    parameters: dict[str, Any] = record.parameters
+    # Files that do not name the channels are older than any but pixels.
+    parameters: dict[str, Any] = {"channels": PIXELS} | record.parameters
     model = TSNMF(**parameters)
+    if record.channels is not None:
+        model.channels = record.channels.make()
     model.init = arrays.get("init", model.init)
     if isinstance(model.missing_values, str):
         model.missing_values = float(model.missing_values)
@@ -319,6 +346,7 @@ def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
         n_neighbors=fit.n_neighbors,
     )
     complete = "completion.gain" in arrays
+    shape, mapping = arrays["components_"].shape[1:], fit.mapping
     return FittedState(
         components=arrays["components_"],
         projections=(arrays["left.directions"], arrays["right.directions"]),
@@ -328,8 +356,9 @@ def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
         assign_labels=fit.assign_labels,
         scale=fit.scale,
         typical_norm=fit.typical_norm,
-        sample_shape=arrays["components_"].shape[1:],
+        sample_shape=shape,
         completion=_part(Completion, "completion", arrays) if complete else None,
+        mapping=None if mapping is None else mapping.make(shape, fit.scale),
         known_centers=arrays["centers"],
     )
 

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 import twofold
 from twofold.core import terms
 from twofold.core.graphs import graph_kind
+from twofold.estimators.model_channels import MappingFacts, Transformer
 from twofold.estimators.parameters import check_weights
 
 FORMAT, VERSION = "twofold model", 1
@@ -43,6 +44,7 @@ class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     terms: tuple[str, ...]  # keys of objective_terms_
     feature_names: tuple[str, ...] | None
     column_major: tuple[str, ...]  # names of arrays
+    mapping: MappingFacts | None = None  # None for pixels, and in files of old
 
     def __post_init__(self) -> None:
         """Check the names of the graph and of the weights."""
@@ -63,6 +65,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     twofold: str  # version of twofold that wrote the file
     parameters: dict[str, str | bool | int | float | tuple[int, ...] | None]
     fit: Fit
+    channels: Transformer | None = None  # the parameter, if it is no name
     about: dict[str, Any]
     sha256: str  # digest of the arrays and of the other fields
 
@@ -116,21 +119,21 @@ ARRAYS = {
     "coefficients_": Spec("n k", 0),
     "labels_": Spec("n", 0, dtype="int64"),
     "reconstruction_error_": Spec("n", 0),
-    "left_projection_": Spec("height left", orthonormal=True),
-    "right_projection_": Spec("width right", orthonormal=True),
+    "left_projection_": Spec("map_height left", orthonormal=True),
+    "right_projection_": Spec("map_width right", orthonormal=True),
     "objective_history_": Spec("iterations", dtype="float64"),
     "objective_terms": Spec("terms iterations", dtype="float64"),
     "fitted_coefficients": Spec("rows k", 0),
     "fitted_labels": Spec("rows", 0, dtype="int64"),
     "lengths": Spec("1 k", 5e-324),  # positive
     "centers": Spec("found k", 0),
-    "left.directions": Spec("1 height left", orthonormal=True),
-    "left.features": Spec("rows channels*width*left"),
-    "left.centroid_features": Spec("k channels*width*left"),
+    "left.directions": Spec("1 map_height left", orthonormal=True),
+    "left.features": Spec("rows maps*map_width*left"),
+    "left.centroid_features": Spec("k maps*map_width*left"),
     "left.bandwidth": Spec("1 1", 0),
-    "right.directions": Spec("1 width right", orthonormal=True),
-    "right.features": Spec("rows channels*height*right"),
-    "right.centroid_features": Spec("k channels*height*right"),
+    "right.directions": Spec("1 map_width right", orthonormal=True),
+    "right.features": Spec("rows maps*map_height*right"),
+    "right.centroid_features": Spec("k maps*map_height*right"),
     "right.bandwidth": Spec("1 1", 0),
     "completion.mean": Spec("channels height width"),
     "completion.left": Spec("height down", orthonormal=True),
@@ -140,7 +143,9 @@ ARRAYS = {
 }
 """All arrays; the completion and ``init`` are optional.
 
-Identical samples share one of the ``rows``, of which there are at most n.
+Identical samples share one of the ``rows``, of which there are at most n. What is
+factorised has ``maps``, each of ``map_height`` x ``map_width``; without a mapping they
+are the channels of a sample.
 
 Names that end in an underscore are attributes of the estimator.
 """
@@ -165,6 +170,9 @@ def check_layouts(found: Layouts, fit: Fit) -> None:
                 f"{name} must be {dtype} of shape {expected}, got {found[name][0]} of "
                 f"shape {reprlib.repr(shape)}"
             )
+    if fit.mapping is not None:
+        # Last, since it maps a sample of the size that the file claims.
+        fit.mapping.make(found["components_"][1][1:], fit.scale)
 
 
 def _precision_and_sizes(found: Layouts, fit: Fit) -> tuple[str, dict[str, int]]:
@@ -180,6 +188,10 @@ def _precision_and_sizes(found: Layouts, fit: Fit) -> tuple[str, dict[str, int]]
         raise ValueError(f"feature_names must be {n_features}, got {len(names)}")
     height, width, channels = (*sample, 1, 1)[:3]
     sizes = {"1": 1, "k": k, "height": height, "width": width, "channels": channels}
+    factorised = channels, height, width
+    if fit.mapping is not None:
+        factorised = fit.mapping.map_shape
+    sizes |= dict(zip(("maps", "map_height", "map_width"), factorised, strict=True))
     return precision, sizes | {"terms": len(fit.terms)}
 
 
@@ -202,6 +214,8 @@ def check_values(arrays: dict[str, np.ndarray], fit: Fit) -> None:
         if ARRAYS[name].orthonormal:
             _check_orthonormal(name, array)
     _check_norm(fit.typical_norm, arrays["components_"])
+    if fit.mapping is not None:
+        _check_map_norm(fit.mapping.typical_norm, arrays["components_"])
     check_weights([fit.weights], arrays["components_"])
     n_found = len(arrays["centers"])
     for name in ("labels_", "fitted_labels"):
@@ -235,6 +249,16 @@ def _check_norm(typical: float, components: np.ndarray) -> None:
         raise ValueError(
             "typical_norm must be the norm of typical samples, got "
             f"{typical} beside components_ up to {peak:.1e}"
+        )
+
+
+def _check_map_norm(typical: float, components: np.ndarray) -> None:
+    """Raise a ValueError unless maps can have a norm in the precision of the fit."""
+    largest = float(np.finfo(components.dtype).max) ** 0.5
+    if not 1 / largest <= typical <= largest:
+        raise ValueError(
+            f"typical_norm of the mapping must be from {1 / largest:.0e} to "
+            f"{largest:.0e}, got {typical}"
         )
 
 

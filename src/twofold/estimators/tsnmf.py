@@ -59,10 +59,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         for 0.1 with "fine_gradients".
     graph_weight : float, default=1.0
         lambda_2, how strongly neighbours are drawn to similar coefficients.
+    overlap_weight : float, default=0.0
+        lambda_3, how strongly each sample is drawn to a single cluster. With 10 a fit
+        that goes on to its end (``tol=1e-4``) keeps the clusters of its start.
     n_neighbors : int or None, default=None
-        Number of neighbours of each sample in a graph, capped at n - 1. None
-        stands for the default of the kind of graph: 10 for the two subspace graphs,
-        otherwise 3, or 5 for vectors.
+        Number of neighbours of each sample in a graph, capped at n - 1. None stands for
+        10 for the two subspace graphs, otherwise for 3, or 5 for vectors.
     graph : {"auto", "subspace_knn", "subspace", "heat", "binary", "cosine"}, \
             default="auto"
         Kind of graph. "subspace" joins samples by their subspace affinity: the weight
@@ -144,14 +146,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     objective_history_ : ndarray of shape (n_iter_,)
         Objective after each iteration. It may rise, since the graphs change.
     objective_terms_ : dict of str to ndarray of shape (n_iter_,)
-        ``right_residual``, ``left_residual``, ``energy`` and ``smoothness``, the
-        unweighted terms of the objective. With missing entries ``energy`` is minus the
-        energy that the directions lose, rather than the energy that they keep.
+        ``right_residual``, ``left_residual``, ``energy``, ``smoothness``, ``overlap``,
+        unweighted. With missing entries ``energy`` is minus the energy that P, Q lose.
     n_iter_ : int
         Number of iterations.
     reconstruction_error_ : array of shape (n,)
-        Frobenius norm of each sample minus its reconstruction, over the observed
-        entries.
+        Frobenius norm of the residual of each sample, over the observed entries.
     state_ : FittedState
         All that predictions need, see ``twofold.estimators.fitted``.
     sample_shape_ : tuple of int
@@ -182,6 +182,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "channels": [StrOptions({"auto", *BANKS}), HasMethods(["fit", "transform"])],
         "energy_weight": [Interval(Real, 0, None, closed="left"), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
+        "overlap_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions({"auto", *KINDS})],
         "neighbors": [StrOptions(set(SEARCHES))],
@@ -209,6 +210,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         channels: Any = "auto",
         energy_weight: float | None = None,
         graph_weight: float = 1.0,
+        overlap_weight: float = 0.0,
         n_neighbors: int | None = None,
         graph: str = "auto",
         neighbors: str = "exact",
@@ -231,6 +233,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self.channels = channels
         self.energy_weight = energy_weight
         self.graph_weight = graph_weight
+        self.overlap_weight = overlap_weight
         self.n_neighbors = n_neighbors
         self.graph = graph
         self.neighbors = neighbors
@@ -282,11 +285,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like
+        X, mask
             As for ``fit``.
         weights : iterable of (energy_weight, graph_weight)
-        mask : array-like of bool, or None
-            As for ``fit``.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from runner import environment, twofold
 
 from twofold import TSNMF
 from twofold.app.cli.app import app
+from twofold.channels import BANKS
 from twofold.core.graphs import KINDS
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
@@ -55,7 +56,7 @@ def test_there_are_the_promised_commands():
 
 def test_the_defaults_that_the_help_tells_are_those_of_the_estimator(here):
     said = " ".join(here("cluster", "--help").stdout.split())
-    own = TSNMF().get_params()
+    own = TSNMF().get_params() | {"energy_weight": BANKS["gradients"].energy_weight}
     options = {
         "energy-weight": "energy_weight",
         "graph-weight": "graph_weight",
@@ -65,8 +66,16 @@ def test_the_defaults_that_the_help_tells_are_those_of_the_estimator(here):
     }
     for option, parameter in options.items():
         text = said.split(f"--{option} ")[1].split(" --")[0]
-        told = re.search(r"Default: ([\d.]+)\.", text)
+        told = re.search(r"Default: ([\d.]+)[.,]", text)
         assert float(told[1]) == own[parameter]
+
+
+def test_the_help_tells_what_fine_gradients_have_instead(here):
+    said = " ".join(here("cluster", "--help").stdout.split())
+    fine = BANKS["fine_gradients"]
+    assert f"Default: 1, or {fine.energy_weight:g} of fine gradients." in said
+    assert f"Default: 4 of images, {fine.n_directions} of fine gradients." in said
+    assert all(name in said for name in BANKS)
 
 
 def test_no_command_at_all_shows_the_help(here):

@@ -36,7 +36,15 @@ def samples(tmp_path):
 
 
 @pytest.fixture
-def asked(here, samples, monkeypatch):
+def large(tmp_path):
+    """A file large.npy of 30 smooth images that have gradients."""
+    X = np.cumsum(np.cumsum(problems.images(30, 12, 10), axis=1), axis=2)
+    np.save(tmp_path / "large.npy", X)
+    return X
+
+
+@pytest.fixture
+def asked(here, samples, large, monkeypatch):
     """A function from arguments to the model that they ask for, which is not fitted."""
     found = SimpleNamespace(model=None)
 
@@ -92,6 +100,27 @@ def test_a_given_setting_leaves_the_search_out(asked, option, text, parameter, v
     model = asked("cluster", "a.npy", "-k", "3", "--seed", "5", option, text)
     assert isinstance(model, TSNMF)
     known = TSNMF(3, random_state=5).set_params(**{parameter: value})
+    assert model.get_params() == known.get_params()
+
+
+def test_channels_alone_narrow_the_search(asked):
+    for name in ("pixels", "gradients", "fine_gradients"):
+        model = asked("cluster", "large.npy", "-k", "2-3", "--channels", name)
+        assert isinstance(model, AutoTSNMF)
+        assert model.channels == [name]
+        assert model.estimator.get_params() == TSNMF().get_params()
+    for given in ((), ("--channels", "auto")):
+        model = asked("cluster", "large.npy", *given)
+        assert isinstance(model, AutoTSNMF)
+        assert model.channels == "auto"
+
+
+@pytest.mark.parametrize("name", ["auto", "pixels", "gradients", "fine_gradients"])
+def test_channels_beside_a_setting_are_those_of_the_model(asked, name):
+    given = ("--graph", "heat", "--channels", name)
+    model = asked("cluster", "large.npy", "-k", "3", *given)
+    assert isinstance(model, TSNMF)
+    known = TSNMF(3, channels=name, graph="heat", random_state=0)
     assert model.get_params() == known.get_params()
 
 
@@ -176,6 +205,21 @@ def test_several_numbers_need_the_search(here, samples, numbers, option, text):
         (("--max-time", "-1"), 2, "--max-time"),
         (("--max-time", "x"), 2, "--max-time"),
         (("-k", "3", "--graph", "none"), 2, "--graph"),
+        (
+            ("--channels", "edges"),
+            2,
+            "for --channels: expected one of auto, pixels, gradients, fine_gradients, "
+            "got edges",
+        ),
+        (("--channels", ""), 2, "fine_gradients, got nothing"),
+        (("-k", "3", "--tol", "0", "--channels", "x"), 2, "for --channels: expected"),
+        (
+            ("--channels", "gradients"),
+            1,
+            "--channels gradients needs images of at least 8 x 8 pixels, got samples "
+            "of 7 x 6; take pixels or auto",
+        ),
+        (("-k", "3", "--tol", "0", "--channels", "fine_gradients"), 1, "of 7 x 6; "),
     ],
 )
 def test_errors_are_one_line_and_a_code(
@@ -212,6 +256,7 @@ def test_json_lines_tell_what_was_chosen(here, samples):
     assert len(looks) == 1 + stages.count("preview")
     best = auto.best_estimator_
     assert end["chosen"] == {
+        "channels": "pixels",
         "graph": best.graph,
         "n_neighbors": best.n_neighbors,
         "n_directions": best.n_directions,
@@ -251,8 +296,8 @@ def test_the_lines_at_the_end(here, samples, tmp_path):
     assert run.stdout.splitlines()[1:-2] == [
         f"chosen: 3 clusters (confidence {curve.confidence:.0%}, "
         f"likely {low} to {high})",
-        f"chosen: graph {best.graph}, {best.n_directions} directions, energy weight "
-        f"{best.energy_weight:g}; score {auto.best_score_:.2f}",
+        f"chosen: channels pixels, graph {best.graph}, {best.n_directions} directions, "
+        f"energy weight {best.energy_weight:g}; score {auto.best_score_:.2f}",
     ]
     assert curve.confidence > 0.5
     assert run.stderr == ""
@@ -265,6 +310,7 @@ def test_the_lines_at_the_end(here, samples, tmp_path):
 
 def facts(**more):
     chosen = {
+        "channels": "fine_gradients",
         "graph": "subspace",
         "n_directions": 1,
         "energy_weight": 0.1,
@@ -330,7 +376,8 @@ def test_a_single_likely_number_and_a_lack_of_time(capsys):
     Lines().end(**facts(cluster_numbers=number(1.0, (2, 2)), out_of_time=True))
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "chosen: 2 clusters (confidence 100%, likely 2)",
-        "chosen: graph subspace, 1 direction, energy weight 0.1; score 0.46",
+        "chosen: channels fine_gradients, graph subspace, 1 direction, energy weight "
+        "0.1; score 0.46",
         "--max-time was up before all settings were tried",
     ]
 
@@ -368,6 +415,26 @@ def test_the_same_seed_gives_the_same_files(here, samples, tmp_path):
     )
     assert one == two
     assert "search.csv" in one
+
+
+def test_channels_that_were_asked_for(here, large, tmp_path):
+    given = ("-k", "3", "--channels", "gradients")
+    end = events_of(here("cluster", "large.npy", *given, "--json"))[-1]
+    assert end["chosen"]["channels"] == "gradients"
+    rows = table(tmp_path / "large-clusters/search.csv")
+    assert {row["channels"] for row in rows} == {"gradients"}
+    search = AutoTSNMF(3, channels=["gradients"], random_state=0).fit(large)
+    rows = table(tmp_path / "large-clusters/assignments.csv")
+    assert [int(row["cluster"]) for row in rows] == search.labels_.tolist()
+    predicted = here("predict", "large-clusters", "large.npy")
+    assert predicted.returncode == 0, predicted.stderr
+
+
+def test_channels_of_vectors(here, tmp_path):
+    np.save(tmp_path / "flat.npy", problems.images(30).reshape(30, -1))
+    failed = here("cluster", "flat.npy", "-k", "3", "--channels", "gradients")
+    assert failed.returncode == 1
+    assert "got samples of 42; take pixels or auto" in failed.stderr
 
 
 def test_quiet_prints_the_path_alone(here, samples):

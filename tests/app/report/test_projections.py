@@ -3,9 +3,11 @@
 import numpy as np
 import problems
 import pytest
+from browsing import page_of
 
 from twofold import TSNMF
 from twofold.app.report.sections.projections import describe_projections
+from twofold.channels import BANKS
 
 
 def fitted(images, directions):
@@ -82,6 +84,40 @@ def test_vectors_have_one_side():
     assert view.many == [9]
     parts = [((model.left_projection_.T @ x) ** 2).sum() / (x @ x) for x in images]
     assert view.kept == pytest.approx(np.mean(parts), abs=6e-5)
+
+
+@pytest.mark.parametrize("shape", [(12, 26, 10), (10, 9, 12, 3)])
+@pytest.mark.parametrize("channels", ["gradients", "fine_gradients"])
+def test_maps_are_projected_where_the_model_has_them(shape, channels, pixels_of):
+    images = np.cumsum(stack_of(shape) - 0.5, axis=2)
+    model = TSNMF(2, n_directions=(3, 2), channels=channels, random_state=0)
+    found = describe_projections(images, model.fit(images))
+    assert found.channels == channels
+    maps = BANKS[channels].transformer.transform(images)
+    left, right = model.left_projection_, model.right_projection_
+    every_row, every_column = np.eye(maps.shape[1]), np.eye(maps.shape[2])
+    sides = [(left, every_column), (every_row, right), (left, right)]
+    mean = maps.mean(axis=0).sum(axis=2)
+    low, high = mean.min(), mean.max()
+    shown = [found.mean, *(view.picture for view in found.views)]
+    for picture, (q, p) in zip(shown, [(every_row, every_column), *sides], strict=True):
+        seen = np.clip((through(mean, q, p) - low) / (high - low), 0, 1) * 255
+        assert np.abs(pixels_of(picture) - seen[..., None]).max() < 1
+    for view, (q, p) in zip(found.views, sides, strict=True):
+        parts = [(through(x, q, p) ** 2).sum() / (x**2).sum() for x in maps]
+        assert view.kept == pytest.approx(np.mean(parts), abs=6e-5)
+    assert found.views[2].many == list(maps.shape[1:3])
+
+
+def test_the_page_says_what_is_seen(summary):
+    assert "The mean image, as the model sees it" in page_of(summary)
+    summary["projections"]["channels"] = "gradients"
+    page = page_of(summary)
+    assert "The model compares the gradients of the images rather than" in page
+    assert 'alt="The mean of the maps through their row directions"' in page
+    assert "The mean image" not in page
+    del summary["projections"]["channels"]  # as in older files
+    assert "The mean image, as the model sees it" in page_of(summary)
 
 
 def test_blank_samples_do_not_count():

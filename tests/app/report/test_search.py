@@ -109,7 +109,7 @@ def test_one_number_of_clusters_has_no_curve(images, searched):
     assert alone["tried"] == len(alone["previews"]) == 1
     searched["search"] = alone
     section = section_of(searched)
-    assert "so 1 candidate was previewed, until the time was up, and" in words(section)
+    assert "1 candidate was previewed, until the time was up, and" in words(section)
     assert "<svg" not in section
     assert "How many clusters" not in section
     assert "how sure that is" not in page_of(searched)
@@ -123,15 +123,23 @@ def test_the_table(searched):
     assert f"{told['tried']} candidates were previewed" in section
     assert "0 is chance" in section
     header, *rows = cells(section)
-    assert header == ["", "graph", "directions", "energy weight", "score"]
+    assert header == ["", "channels", "graph", "directions", "energy weight", "score"]
     assert [row[0] for row in rows] == [*(f"Preview {i}" for i in range(1, 11)), "Fit"]
     for row, trial in zip(rows, [*told["previews"], *told["fits"]], strict=True):
-        assert row[1:3] == [trial["graph"], str(trial["n_directions"])]
-        assert float(row[3]) == trial["energy_weight"]
-        assert row[4] == f"{trial['score']:.3f}"
+        assert row[1] == trial["channels"] == "pixels"
+        assert row[2:4] == [trial["graph"], str(trial["n_directions"])]
+        assert float(row[4]) == trial["energy_weight"]
+        assert row[5] == f"{trial['score']:.3f}"
     assert "The best previews, and what was fitted" in section
-    assert section.count('scope="col"') == 4
+    assert section.count('scope="col"') == 5
     assert section.count('scope="row"') == 11
+
+
+def test_a_file_of_old_has_pixels(searched):
+    for trial in searched["search"]["previews"] + searched["search"]["fits"]:
+        trial["graph"] = "heat"
+        del trial["channels"]
+    assert {row[1] for row in cells(section_of(searched))[1:]} == {"pixels"}
 
 
 def test_of_several_fits_the_best_is_the_one_that_was_kept(searched):
@@ -161,12 +169,13 @@ def test_it_is_there_only_after_a_search(summary):
 def test_graphs_that_could_not_be_compared(searched):
     told = searched["search"]
     told |= {"tried": 0, "previews": [], "numbers": None}
-    told["fits"] = [told["fits"][0] | {"score": None, "n_directions": None}]
+    unknown = dict.fromkeys(("score", "n_directions", "energy_weight"))
+    told["fits"] = [told["fits"][0] | unknown]
     section = section_of(searched)
     assert "there was nothing to compare, and the defaults were fitted" in section
     assert "<table" not in section
     told["previews"] = told["fits"]
-    assert cells(section_of(searched))[1][2::2] == ["default", "unknown"]
+    assert cells(section_of(searched))[1][3:] == ["default", "default", "unknown"]
 
 
 # The chart
@@ -221,7 +230,7 @@ def test_a_single_likely_number(searched):
 def test_what_it_says_is_escaped(searched, parsed):
     tags = [element.tag for element in parsed(page_of(searched))]
     for trial in searched["search"]["previews"] + searched["search"]["fits"]:
-        trial["graph"] = HOSTILE
+        trial["graph"] = trial["channels"] = HOSTILE
     page = page_of(searched)
     assert [element.tag for element in parsed(page)] == tags
     assert "<script>alert" not in page
@@ -307,6 +316,8 @@ def test_axe_has_no_complaints(opened, axe, searched, tmp_path, scheme, viewport
 
 
 def test_the_table_fits_on_a_phone(opened, searched, tmp_path):
+    for trial in searched["search"]["previews"]:
+        trial["channels"] = "fine_gradients"  # the longest name
     page = opened(written(searched, tmp_path), viewport=PHONE)
     widths = page.eval_on_selector(
         "section[aria-labelledby=search] .scroll",

@@ -12,6 +12,7 @@ from twofold.app.cli.display import Silent, display
 from twofold.app.cli.model import (
     ModelRequest,
     check_count,
+    check_shape,
     choice_facts,
     make_model,
     read_request,
@@ -49,6 +50,7 @@ def cluster(
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
     cache: options.Cache = None,
+    channels: options.Channels = None,
     graph: options.GraphKind = None,
     energy_weight: options.EnergyWeight = None,
     graph_weight: options.GraphWeight = None,
@@ -64,9 +66,10 @@ def cluster(
     skipped.csv, the files that could not be read; and the model, for twofold predict.
     It appears when all of it is written. The input is never changed.
 
-    The settings of the model, from --graph on, are chosen from the images without any
-    labels, and search.csv says what was tried. Where one of them is given nothing is
-    tried, and the others have their defaults.
+    The settings of the model, from --channels on, are chosen from the images without
+    any labels, and search.csv says what was tried. --channels alone narrows what is
+    tried. Where one of the others is given nothing is tried, and the rest have their
+    defaults.
     """
     if quiet and as_json:
         raise typer.BadParameter("choose one of --quiet and --json")
@@ -81,7 +84,13 @@ def cluster(
         "--tol": tol,
     }
     request = read_request(
-        clusters, given, max_time=max_time, cache=cache, missing=missing, seed=seed
+        clusters,
+        given,
+        channels=channels,
+        max_time=max_time,
+        cache=cache,
+        missing=missing,
+        seed=seed,
     )
     source = sources[0] if len(sources) == 1 else sources
     reading = _reading(
@@ -149,6 +158,7 @@ def _run(
         with listening(shown):
             collection = workflow.read(source, reading, labels=labels)
             check_count(request, len(collection.images))
+            check_shape(request, collection.images.shape[1:])
             report = workflow.cluster(
                 collection, model, out, sort=sort and sort.value, force=force
             )

@@ -57,8 +57,9 @@ def _print_choice(facts: dict[str, Any]) -> None:
     else:
         directions = _counted(chosen["n_directions"], "direction")
         tell(
-            f"chosen: graph {chosen['graph']}, {directions}, energy weight "
-            f"{chosen['energy_weight']:g}; score {chosen['score']:.2f}"
+            f"chosen: channels {chosen['channels']}, graph {chosen['graph']}, "
+            f"{directions}, energy weight {chosen['energy_weight']:g}; score "
+            f"{chosen['score']:.2f}"
         )
         if chosen["score"] <= 0 and facts["clusters"] > 1:
             say("Warning", "these clusters stand out no more than chance would show")

@@ -24,6 +24,7 @@ PARAMETERS = {
 """Options that set a parameter of TSNMF. With any of them there is no search."""
 
 _NAMES = PARAMETERS | {
+    "--channels": "channels",
     "--key": "key",
     "--labels": "labels",
     "--sample-shape": "sample_shape",
@@ -40,7 +41,8 @@ class ModelRequest:
 
     clusters: str  # text of the option for the number of clusters
     numbers: int | range | None  # the same as ``n_clusters`` of AutoTSNMF
-    parameters: dict[str, Any]  # parameters of TSNMF that were given
+    channels: str  # name of the channels; "auto" leaves the choice to the model
+    parameters: dict[str, Any]  # other parameters of TSNMF that were given
     max_time: float | None  # time limit of a search in seconds
     cache: Path | None  # folder in which a search stores its previews
     missing: float | None  # value of missing entries
@@ -51,6 +53,7 @@ def read_request(
     clusters: str,
     options: dict[str, Any],
     *,
+    channels: str | None = None,
     max_time: float | None,
     cache: Path | None,
     missing: float | None,
@@ -59,7 +62,8 @@ def read_request(
     """Read the options; raise a BadParameter if they exclude each other.
 
     ``options`` has the values of the options in ``PARAMETERS``, or None for those that
-    were not given. The other arguments are as in ``ModelRequest``.
+    were not given. The other arguments are as in ``ModelRequest``; ``channels`` is None
+    if they were not given.
     """
     numbers = _read_numbers(clusters)
     given = {option: value for option, value in options.items() if value is not None}
@@ -76,8 +80,16 @@ def read_request(
                     f"is for the search, which {option} leaves out; give one of them",
                     param_hint=search_option,
                 )
-    parameters = {PARAMETERS[option]: value for option, value in given.items()}
-    return ModelRequest(clusters, numbers, parameters, max_time, cache, missing, seed)
+    return ModelRequest(
+        clusters=clusters,
+        numbers=numbers,
+        channels="auto" if channels is None else channels,
+        parameters={PARAMETERS[option]: value for option, value in given.items()},
+        max_time=max_time,
+        cache=cache,
+        missing=missing,
+        seed=seed,
+    )
 
 
 def _read_numbers(text: str) -> int | range | None:
@@ -107,15 +119,35 @@ def check_count(request: ModelRequest, count: int) -> None:
         )
 
 
+def check_shape(request: ModelRequest, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError if samples of a shape do not have the channels."""
+    from twofold.channels import BANKS
+    from twofold.channels.gradients import MIN_SIDE
+
+    bank = BANKS.get(request.channels)
+    if bank is None or bank.transformer is None:
+        return
+    if len(shape) == 1 or min(shape[:2]) < MIN_SIDE:
+        raise ValueError(
+            f"--channels {request.channels} needs images of at least {MIN_SIDE} x "
+            f"{MIN_SIDE} pixels, got samples of {' x '.join(map(str, shape))}; take "
+            "pixels or auto"
+        )
+
+
 def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
-    """Return a TSNMF if a parameter of it was given, else a search."""
+    """Return a TSNMF if a parameter of it was given, else a search.
+
+    Channels alone do not leave the search out, but are the only ones that it tries.
+    """
     from twofold import TSNMF, AutoTSNMF
     from twofold.estimators.search.cache import cache_defect
 
-    base = TSNMF(missing_values=request.missing)
+    _check_channels(request.channels)
+    base, channels = TSNMF(missing_values=request.missing), request.channels
     if request.parameters:
         base.set_params(n_clusters=request.numbers, random_state=request.seed)
-        base.set_params(**request.parameters)
+        base.set_params(channels=channels, **request.parameters)
         _check_parameters(base)
         return base
     defect = "" if request.cache is None else cache_defect(request.cache)
@@ -123,11 +155,23 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
         raise typer.BadParameter(defect, param_hint="--cache")
     return AutoTSNMF(
         request.numbers,
+        channels=channels if channels == "auto" else [channels],
         estimator=base,
         max_time=request.max_time,
         cache=request.cache,
         random_state=request.seed,
     )
+
+
+def _check_channels(channels: str) -> None:
+    """Raise a BadParameter if there are no channels of this name."""
+    from twofold.channels import BANKS
+
+    if channels not in ("auto", *BANKS):
+        raise typer.BadParameter(
+            f"expected one of auto, {', '.join(BANKS)}, got {channels or 'nothing'}",
+            param_hint="--channels",
+        )
 
 
 def _check_parameters(model: "TSNMF") -> None:
@@ -170,12 +214,14 @@ def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
     ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
     """
     from twofold import TSNMF
+    from twofold.app.results import channels_of
 
     if isinstance(model, TSNMF):
         return {}
     best, score = model.best_estimator_, model.best_score_
     names = ("graph", "n_neighbors", "n_directions", "energy_weight", "graph_weight")
-    chosen = {name: getattr(best, name) for name in names}
+    chosen: dict[str, Any] = {"channels": channels_of(best)}
+    chosen |= {name: getattr(best, name) for name in names}
     chosen["score"] = score if math.isfinite(score) else None  # NaN is no JSON
     facts: dict[str, Any] = {"chosen": chosen, "out_of_time": model.out_of_time_}
     curve = model.cluster_numbers_

@@ -221,6 +221,16 @@ Seed = Annotated[
         metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same clusters."
     ),
 ]
+Channels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="What images are compared by: their pixels, their gradients, which change "
+        "less with light and small shifts, or their fine_gradients, for images in "
+        "which light changes most. Alone, it narrows the search. Default: auto, which "
+        "chooses.",
+    ),
+]
 GraphKind = Annotated[
     str | None,
     typer.Option(
@@ -236,7 +246,8 @@ EnergyWeight = Annotated[
     typer.Option(
         metavar="X",
         min=0,
-        help="lambda_1. Where lighting dominates, try 0.1. Default: 1.",
+        help="lambda_1. Where lighting dominates, try 0.1. Default: 1, or 0.1 of fine "
+        "gradients.",
     ),
 ]
 GraphWeight = Annotated[
@@ -252,7 +263,8 @@ Directions = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Directions kept of the rows and of the columns. Default: 4 of images.",
+        help="Directions kept of the rows and of the columns. Default: 4 of images, 9 "
+        "of fine gradients.",
     ),
 ]
 Neighbors = Annotated[

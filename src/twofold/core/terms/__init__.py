@@ -6,10 +6,11 @@ prediction of new samples, ``objective_terms_`` and the model files take it from
 """
 
 from twofold.core.terms.energy import Energy
+from twofold.core.terms.overlap import Overlap
 from twofold.core.terms.smoothness import Smoothness
 from twofold.core.terms.term import Term, Weights
 
 __all__ = ["TERMS", "Term", "Weights"]
 
-TERMS: tuple[Term, ...] = (Energy(), Smoothness())
+TERMS: tuple[Term, ...] = (Energy(), Smoothness(), Overlap())
 """All terms, in the order in which they enter the objective."""

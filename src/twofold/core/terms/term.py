@@ -22,8 +22,9 @@ class Term(ABC):
     coefficients of new samples. Every method takes what belongs to one side, so that a
     term in V alone counts once for each side. V is on the scale of the fit, before
     Eq. (adjust): a term that depends on its scale can be lowered by shrinking V and
-    growing U. The step of the missing entries, ``missing.filling.fill``, knows the
-    residuals and the energy alone; a term must not depend on the samples otherwise.
+    growing U, unless it holds the scale. The step of the missing entries,
+    ``missing.filling.fill``, knows the residuals and the energy alone; a term must not
+    depend on the samples otherwise.
 
     Attributes
     ----------
@@ -33,11 +34,15 @@ class Term(ABC):
         Parameter of TSNMF that is the weight of the term, nonnegative.
     sign : {1, -1}
         -1 for a term that is maximised.
+    holds_scale : bool
+        Whether every iteration brings the columns of V back to the same length if the
+        weight is positive, see ``updates.hold_scale``.
     """
 
     name: ClassVar[str]
     parameter: ClassVar[str]
     sign: ClassVar[int] = 1
+    holds_scale: ClassVar[bool] = False
 
     @property
     def acts_on_projection(self) -> bool:
@@ -103,5 +108,13 @@ class Term(ABC):
         (array of shape (m, 1), array of shape (m, k)), or None
             d and b; b must not be positive where d is 0. m is the length of
             ``edges.degree``.
+        """
+        return None
+
+    def new_row_matrix(self, coefficients: Array, weight: float) -> Array | None:
+        """Return M of a weighted term v' M v in the row v of every new sample.
+
+        Symmetric, of shape (k, k), with a diagonal of at least 0; None if there is no
+        such term. ``coefficients`` (n, k) are V of the training samples.
         """
         return None

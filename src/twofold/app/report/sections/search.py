@@ -7,6 +7,7 @@ from typing import Any
 from twofold.app.report.chart import line_chart
 from twofold.app.report.clustering import Clustering
 from twofold.app.report.schema import Count, Fraction, Number, Part
+from twofold.channels import PIXELS
 from twofold.estimators.auto import AutoTSNMF
 
 UNSURE = 0.5
@@ -21,8 +22,9 @@ class Trial(Part, frozen=True):
 
     graph: str
     n_directions: Count | None  # None for the default
-    energy_weight: Number
+    energy_weight: Number | None  # likewise
     score: Number | None  # None if it is not known
+    channels: str = PIXELS  # older files have no others
 
 
 class ClusterNumbers(Part, frozen=True):
@@ -114,15 +116,17 @@ def _rows(search: AutoTSNMF) -> list[dict[str, Any]]:
 
 def _best_trials(rows: list[dict[str, Any]], stage: str) -> list[Trial]:
     """Return the trials of a stage, the best score first."""
-    trials = [
-        Trial(
-            graph=row["graph"],
-            n_directions=row["n_directions"],
-            energy_weight=float(row["energy_weight"]),
-            score=round(row["score"], 4) if math.isfinite(row["score"]) else None,
-        )
-        for row in rows
-        if row["stage"] == stage
-    ]
+    trials = [_trial(row) for row in rows if row["stage"] == stage]
     # An unknown score ranks like 0, the score of chance.
     return sorted(trials, key=lambda trial: -(trial.score or 0))
+
+
+def _trial(row: dict[str, Any]) -> Trial:
+    weight, score = row["energy_weight"], row["score"]
+    return Trial(
+        graph=row["graph"],
+        n_directions=row["n_directions"],
+        energy_weight=None if weight is None else float(weight),
+        score=round(score, 4) if math.isfinite(score) else None,
+        channels=row["channels"],
+    )

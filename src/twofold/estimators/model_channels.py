@@ -1,0 +1,97 @@
+"""Channels in a model file: transformers by the names of their classes.
+
+Only the classes of ``BANKS`` are made when a file is read, with parameters that they
+have checked themselves. Nothing is unpickled.
+"""
+
+import math
+import reprlib
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from twofold.channels import BANKS
+from twofold.estimators.mapping import Mapping, apply_bank
+from twofold.estimators.reading import from_stack, to_stack
+
+Size = Annotated[int, Meta(ge=1)]
+
+
+def _kinds() -> dict[str, type]:
+    """Return the classes of the transformers that a file may name."""
+    found = (type(bank.transformer) for bank in BANKS.values() if bank.transformer)
+    return {kind.__name__: kind for kind in found}
+
+
+class Transformer(Struct, frozen=True, forbid_unknown_fields=True):
+    """A transformer of stacks, as a file has it."""
+
+    name: str  # of its class
+    parameters: dict[str, str | bool | int | float | None]
+
+    def __post_init__(self) -> None:
+        """Check the name, and the parameters as the class does."""
+        self.make()
+
+    def make(self) -> Any:
+        """Return a new transformer."""
+        kinds = _kinds()
+        if self.name not in kinds:
+            raise ValueError(
+                f"name must be one of {', '.join(kinds)}, got {reprlib.repr(self.name)}"
+            )
+        transformer: Any = kinds[self.name](**self.parameters)
+        transformer._validate_params()
+        return transformer
+
+
+class MappingFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Facts of a ``Mapping`` that are not those of the whole fit."""
+
+    transformer: Transformer
+    map_shape: tuple[Size, Size, Size]  # (maps, h', w')
+    typical_norm: Annotated[float, Meta(gt=0)]
+
+    def make(self, sample_shape: tuple[int, ...], scale: str) -> Mapping:
+        """Return the mapping of samples; its maps must have the shape in the file."""
+        # Nothing is learned by the transformers of BANKS, so that any sample will do.
+        blank = np.zeros((1, math.prod(sample_shape)))
+        stack = to_stack(blank, sample_shape)
+        transformer = self.transformer.make().fit(from_stack(stack, sample_shape))
+        found = tuple(apply_bank(transformer, stack, sample_shape).shape[1:])
+        if found != self.map_shape:
+            raise ValueError(
+                f"map_shape must be {found} for samples of {sample_shape}, got "
+                f"{self.map_shape}"
+            )
+        shapes = sample_shape, self.map_shape
+        return Mapping(transformer, *shapes, scale, self.typical_norm)
+
+
+def check_channels(channels: Any) -> None:
+    """Raise a ValueError for channels that no file can hold without pickling."""
+    if not isinstance(channels, str) and type(channels) not in _kinds().values():
+        raise ValueError(
+            "model: its channels must be a name or one of "
+            f"{', '.join(_kinds())} to be saved without pickling, got "
+            f"{type(channels).__name__}; transform X first, and fit "
+            'TSNMF(channels="pixels") to the maps'
+        )
+
+
+def transformer_facts(transformer: Any) -> dict[str, Any]:
+    """Return the fields of a ``Transformer``."""
+    parameters = transformer.get_params(deep=False)
+    return {"name": type(transformer).__name__, "parameters": parameters}
+
+
+def mapping_facts(mapping: Mapping | None) -> dict[str, Any] | None:
+    """Return the fields of a ``MappingFacts``, or None for pixels."""
+    if mapping is None:
+        return None
+    return {
+        "transformer": transformer_facts(mapping.transformer),
+        "map_shape": list(mapping.map_shape),
+        "typical_norm": float(mapping.typical_norm),
+    }
