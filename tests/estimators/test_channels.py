@@ -226,7 +226,8 @@ def test_single_precision_stays():
     model = fitted(images)
     for name in ("components_", "coefficients_", "reconstruction_error_"):
         assert getattr(model, name).dtype == np.float32
-    np.testing.assert_array_equal(model.labels_, fitted(images.astype(float)).labels_)
+    double = fitted(images.astype(float))  # whose clusters may have other names
+    assert adjusted_rand_score(model.labels_, double.labels_) == 1
 
 
 def test_a_flat_stack_of_known_shape_is_one_of_images():
