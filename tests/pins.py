@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from twofold import TSNMF, AutoTSNMF, datasets, methods
+from twofold.channels import OrientedGradients
 from twofold.core import communities
 from twofold.decomposition import GNMF, PCA2D, RMNMF, RobustPCA, SemiNMF
 from twofold.paper import DATA, DataSet, Protocol, Store, run, summarize
@@ -111,6 +112,35 @@ def masked_colour() -> Results:
     return of_model(model) | {"imputed": model.impute(images[:9], mask=mask[:9])}
 
 
+def channels(images: np.ndarray, new: Any = None, **parameters: Any) -> Results:
+    """TSNMF with the channels and the start that it takes by default."""
+    model = TSNMF(random_state=0, **{"n_clusters": 5, **parameters}).fit(images)
+    return of_model(model, new) | {"components": model.components_}
+
+
+def imputed() -> Results:
+    images = pierced_digits()
+    model = TSNMF(5, missing_values=np.nan, random_state=0).fit(images)
+    return of_model(model, images[:9]) | {"imputed": model.impute(images[:9])}
+
+
+def swept() -> Results:
+    pairs = [(None, 1.0), (1.0, 0.1)]
+    model = TSNMF(5, channels="fine_gradients", random_state=0)
+    first, second = model.fit_sweep(faces(), pairs)
+    return of_model(first) | {"other_labels": second.labels_}
+
+
+def maps() -> Results:
+    """Of grey images, of colours, and of large images that are reduced."""
+    large = np.kron(digits(3), np.ones((7, 8)))
+    return {
+        "grey": OrientedGradients().transform(digits(20)),
+        "colour": OrientedGradients(6, signed=False).transform(colour(20)),
+        "large": OrientedGradients(pooling=1.0).transform(large),
+    }
+
+
 def decomposition(model: Any, images: np.ndarray) -> Results:
     codes = model.fit(images).transform(images[:25])
     return {"components": model.components_, "codes": codes}
@@ -194,6 +224,24 @@ CASES: dict[str, Callable[[], Results]] = {
     ),
     "auto, missing": lambda: auto(
         pierced_digits(), 5, missing_values=np.nan, max_fits=4
+    ),
+    "maps": maps,
+    "channels": lambda: channels(digits(), new_digits(), n_clusters=10),
+    "channels, graph start": lambda: channels(
+        digits(), new_digits(), n_clusters=10, channels="pixels"
+    ),
+    "channels, fine": lambda: channels(digits(), channels="fine_gradients"),
+    "channels, light": lambda: channels(faces(), faces()[:10], n_clusters=6),
+    "channels, transformer": lambda: channels(
+        digits(), channels=OrientedGradients(4, pooling=1.5), energy_weight=0.3
+    ),
+    "channels, colour": lambda: channels(colour(), colour()[:9]),
+    "channels, duplicates": lambda: channels(np.repeat(digits(20), 3, axis=0)),
+    "channels, missing": imputed,
+    "channels, sweep": swept,
+    "channels, auto": lambda: searched_model(digits(80), 5),
+    "channels, auto, range": lambda: searched_model(
+        digits(100), range(3, 8), max_fits=4
     ),
     "PCA2D": pca2d,
     "RobustPCA": robust_pca,
