@@ -296,9 +296,6 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         """
         models = self._sweep_models(read_pairs(weights))
         problem = read_problem(models[0], X, mask)
-        default = problem.bank.energy_weight
-        weights = [term_weights(model, default) for model in models]
-        check_weights(weights, problem.samples)
         return self._fit_models(models, problem, models[0], X)
 
     def _sweep_models(self, pairs: list[tuple[Any, Any]]) -> list["TSNMF"]:
@@ -318,6 +315,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         read = {k: v for k, v in vars(reader).items() if k.endswith("_in_")}
         default = problem.bank.energy_weight
         weights = [term_weights(model, default) for model in models]
+        check_weights(weights, problem.samples)
         with FitProgress(self, X) as progress:
             batches = problem.solve(weights, progress)
         for model, solutions, own in zip(models, batches, weights, strict=True):
