@@ -145,10 +145,11 @@ def fit_alignment(
         turns = found.turns - np.median(found.turns)
         transforms = Transforms(np.clip(shifts, -max_shift, max_shift), turns)
         maps, after = _mean_maps(images, transforms)
+    dtype = np.result_type(images.dtype, np.float32)
     return Alignment(
         maps=maps,
-        mean=_mean_image(images, transforms),
-        darkest=images.min(axis=(0, 2, 3)).astype(np.float64),
+        mean=_mean_image(images, transforms).astype(dtype),
+        darkest=images.min(axis=(0, 2, 3)).astype(dtype),
         max_shift=max_shift,
         max_turn=max_turn,
         before=before,
@@ -242,7 +243,8 @@ def _mean_maps(images: np.ndarray, transforms: Transforms) -> tuple[np.ndarray, 
         total = total + maps.sum(axis=0, dtype=np.float64)
     # The mean of m_i . M / |M| over all i, with M = sum_i m_i, is |M| / n.
     correlation = float(np.sqrt(np.sum(total**2))) / len(images)
-    return _normed(total[None])[0].astype(np.float32), correlation
+    # Maps have norm 1 in single precision.
+    return _normed(total[None])[0].astype(np.float32), min(correlation, 1.0)
 
 
 def _typical_maps(

@@ -8,6 +8,10 @@ _MOST = 2.0
 """Largest factor by which a filled pixel differs from the nearest known one."""
 
 
+_LEAST = 1e-6
+"""Lowest value of a mean image by which is divided, as a fraction of the highest."""
+
+
 class Transforms(NamedTuple):
     """How images are moved: first shifted, then turned about the centre."""
 
@@ -61,10 +65,11 @@ def move_and_fill(
     moved, inside, nearest = move(images, transforms)
     # where the nearest pixel inside an image lies when that image is moved
     places = _targets(nearest, transforms, images.shape[2:])
-    there = _interpolated(np.broadcast_to(mean, images.shape), places)
-    low = darkest[:, None, None]
-    least = 1e-6 * np.max(mean - low) + np.finfo(np.float64).tiny
-    ratio = np.clip((mean - low) / np.maximum(there - low, least), 1 / _MOST, _MOST)
+    low = darkest[:, None, None].astype(np.float64)
+    above = np.maximum(mean - low, 0)
+    there = _interpolated(np.broadcast_to(above, images.shape), places)
+    least = _LEAST * above.max() + np.finfo(np.float64).tiny  # for a division
+    ratio = np.clip(above / np.maximum(there, least), 1 / _MOST, _MOST)
     return np.where(inside[:, None], moved, low + (moved - low) * ratio)
 
 
