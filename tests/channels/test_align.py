@@ -5,7 +5,8 @@ import pytest
 from scipy import ndimage
 
 from twofold.channels import align as module
-from twofold.channels.align import Transforms, align, fit_alignment, move
+from twofold.channels.align import align, fit_alignment
+from twofold.channels.moves import Transforms, move
 
 SIZE, MARGIN = 24, 6
 
@@ -164,7 +165,7 @@ def test_correlations_are_those_of_loops():
     rng = np.random.default_rng(0)
     maps, references = rng.normal(size=(2, 3, 5, 4)), rng.normal(size=(3, 3, 5, 4))
     reach = np.array([2, 1])
-    scores = module._correlations(maps, references, reach)
+    scores = module.correlations(maps, references, reach)
     assert scores.shape == (2, 3, 5, 3)
     for i, r, dy, dx in np.ndindex(*scores.shape):
         total = 0.0

@@ -9,7 +9,7 @@ from twofold.channels import BANKS, PIXELS
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.labels import mean_rows
-from twofold.estimators.reading import from_stack, read_numbers
+from twofold.estimators.reading import from_stack, read_numbers, to_stack
 from twofold.estimators.scaling import divisors, sample_norms
 from twofold.estimators.tsnmf import TSNMF
 
@@ -25,7 +25,8 @@ class Assignments:
     clusters: np.ndarray  # (n,), from ``predict``, or ``labels_``
     # Share (n,) of the squared coefficients on the centroid of the cluster.
     confidence: np.ndarray
-    # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,).
+    # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,); of aligned
+    # images, over all entries.
     reconstruction_error: np.ndarray
 
 
@@ -63,6 +64,19 @@ def _in_given_shape(
     return to_numpy(from_stack(stack, shape)), to_numpy(from_stack(missing, shape))
 
 
+def aligned(model: TSNMF, X: Any) -> Any:
+    """Return completed samples as the model compares them, in the shape of X.
+
+    They are X itself if the model does not align images.
+    """
+    if model.state_.alignment is None:
+        return X
+    samples = to_numpy(read_numbers(X, "X"))
+    stack = to_stack(samples.reshape(len(samples), -1), model.sample_shape_)
+    images = from_stack(model.state_.aligned(stack), model.sample_shape_)
+    return to_numpy(images).reshape(samples.shape)
+
+
 def assign_trained(
     model: TSNMF, X: Any, missing: np.ndarray | None = None
 ) -> Assignments:
@@ -73,15 +87,20 @@ def assign_trained(
     if missing is None:
         X, missing = filled_in(model, X)
     coefficients, labels = to_numpy(model.coefficients_), to_numpy(model.labels_)
+    if model.state_.alignment is not None:
+        X, missing = aligned(model, X), None
     return _assignments(model, X, missing, coefficients, labels)
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:
     """Return the assignments of new samples, by ``transform`` and ``predict``."""
     stack, missing = model._read_completed(X, None)
-    prediction = model.state_.predict(stack, missing)
-    clusters = to_numpy(model.state_.labels_of(prediction))
     images = _in_given_shape(model, X, stack, missing)
+    if model.state_.alignment is not None:
+        stack = model.state_.aligned(stack)
+        images = to_numpy(from_stack(stack, model.sample_shape_)), None
+    prediction = model.state_.predict_aligned(stack, missing)
+    clusters = to_numpy(model.state_.labels_of(prediction))
     return _assignments(model, *images, to_numpy(prediction.coefficients), clusters)
 
 

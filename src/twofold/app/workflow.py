@@ -37,6 +37,7 @@ from twofold.app.report import (
 )
 from twofold.app.results import (
     Assignments,
+    aligned,
     assign_new,
     assign_trained,
     filled_in,
@@ -162,7 +163,7 @@ def _write_files(
     images, missing = filled_in(model, collection.images)
     collection = replace(collection, images=images, missing=missing)
     assignments = assign_trained(model, images, missing)
-    typical = typicality(collection.images, assignments.clusters)
+    typical = typicality(aligned(model, images), assignments.clusters)
     origin = Origin.of(collection, typical_orders(assignments.clusters, typical))
     nearest = origin.nearest(model, assignments)
     rows = assignment_rows(collection.names, assignments, nearest)

@@ -91,7 +91,8 @@ class AutoTSNMF(
         Model with the parameters that are not searched: ``tol``, ``scale``,
         ``missing_values``, ``device`` and so on. Its ``n_neighbors`` is used for all
         graphs. It must leave its directions, graph and weights at their defaults, and
-        its number of clusters is not used. None stands for ``TSNMF()``.
+        its number of clusters is not used. ``TSNMF(align=True)`` aligns images once,
+        before all candidates. None stands for ``TSNMF()``.
     missing_values : float or None, default=None
         As for TSNMF; None leaves it to the ``estimator``.
     cache : str, Path or None, default=None

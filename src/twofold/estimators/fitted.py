@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from twofold.channels.align import Alignment
 from twofold.core.arrays import Array, like, to_numpy
 from twofold.core.graphs.graph import Edges
 from twofold.core.missing.completion import Completion
@@ -41,6 +42,7 @@ class FittedState:
     typical_norm: float  # root mean square norm of the training samples
     sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
     completion: Completion | None  # None if the fit allowed no missing entries
+    alignment: Alignment | None = None  # None if images stay where they are
     # from pixels to what was factorised; None if it was the samples themselves
     mapping: Mapping | None = None
     # (rows,), weights of the training samples in ``centers``; None if all are 1
@@ -53,6 +55,16 @@ class FittedState:
 
         ``missing`` marks the entries that were missing; None if there were none.
         """
+        return self.predict_aligned(self.aligned(samples), missing)
+
+    def aligned(self, samples: Array) -> Array:
+        """Align completed samples (m, c, h, w), if the fit did."""
+        return samples if self.alignment is None else self.alignment.aligned(samples)
+
+    def predict_aligned(
+        self, samples: Array, missing: Array | None = None
+    ) -> Prediction:
+        """As ``predict``, of samples that are ``aligned`` already."""
         dtype = to_numpy(self.components).dtype
         if self.mapping is not None:
             samples = self.mapping.new_samples(samples, dtype)
@@ -62,7 +74,7 @@ class FittedState:
         # Scaled in their own precision, which may exceed the precision of the model.
         samples = like(samples, self.components)
         prediction = self._predict_projected(project_both(samples, self.projections))
-        if missing is None or self.mapping is not None:
+        if missing is None or self.mapping is not None or self.alignment is not None:
             return prediction
         # Once more with the missing entries that the model fills in, as in the fit.
         samples = self._refilled(samples, missing, prediction)

@@ -1,4 +1,4 @@
-"""The samples that were given: sorted, merged, completed and scaled."""
+"""The samples that were given: sorted, merged, completed, aligned and scaled."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -6,8 +6,10 @@ from functools import cached_property
 import numpy as np
 from array_api_compat import array_namespace
 
+from twofold.channels.align import Alignment
 from twofold.core.arrays import AnyArray, Array, like, take
 from twofold.core.missing.completion import Completion
+from twofold.estimators.alignment import learn_alignment
 from twofold.estimators.identical import Copies, find_copies
 from twofold.estimators.missing import completed, learn_missing
 from twofold.estimators.order import sample_order
@@ -23,7 +25,7 @@ from twofold.estimators.scaling import (
 class GivenSamples:
     """Samples in the unit of the pixels, and how they are sorted, merged and scaled."""
 
-    stack: Array  # (n, c, h, w), completed
+    stack: Array  # (n, c, h, w), completed and aligned
     shape: tuple[int, ...]  # of one sample as given: (h, w), (h, w, c) or (f,)
     first: np.ndarray  # (rows,), the sample of the stack that every row is
     order: np.ndarray  # (n,), indices of the given samples, see content_order
@@ -32,8 +34,10 @@ class GivenSamples:
     divisor: Array  # (n,), divisors of the sorted samples
     typical_norm: float  # of the given samples; gives centroids the unit of the pixels
     scale: str  # "sample" or "global"
-    missing: Array | None  # (rows, c, h, w), True for missing ones; None without any
+    # (rows, c, h, w), True for missing ones; None without any, and in aligned images
+    missing: Array | None
     completion: Completion | None  # None if no entry may be missing
+    alignment: Alignment | None  # None if images stay where they are
 
     @cached_property
     def scaled(self) -> Array:
@@ -77,22 +81,26 @@ def sort_and_complete(
     scale: str,
     *,
     merge: bool,
+    align: bool | str = False,
 ) -> GivenSamples:
-    """Sort, merge and complete samples (n, c, h, w), and find their divisors."""
-    norms, completion = sample_norms(stack), None
+    """Sort, merge, complete and align samples (n, c, h, w); find their divisors."""
+    norms, completion, alignment = sample_norms(stack), None, None
     order, group = sample_order(stack, norms, missing, scale)
     copies = Copies(np.arange(len(order)))
     if merge:
         copies = find_copies(stack, norms, scale, order, group)
     sorting = order
-    if missing is not None:
-        # The completion is learned from sorted samples, which then stay sorted.
-        stack, missing = take(stack, order), take(missing, order)
-        completion = learn_missing(copies.rows_of(stack), copies.rows_of(missing))
-        stack = completed(stack, missing, completion)
-        missing = copies.rows_of(missing)
-        missing = missing if array_namespace(missing).any(missing) else None
-        norms, sorting = sample_norms(stack), np.arange(len(order))
+    if missing is not None or align:
+        # What follows is learned from sorted samples, which then stay sorted.
+        stack, sorting = take(stack, order), np.arange(len(order))
+        if missing is not None:
+            missing = take(missing, order)
+            completion = learn_missing(copies.rows_of(stack), copies.rows_of(missing))
+            stack, missing = _complete(stack, missing, completion, copies)
+        if align:
+            alignment = learn_alignment(copies.rows_of(stack), align)
+            stack, missing = alignment.aligned(stack), None
+        norms = sample_norms(stack)
     norms = take(norms, sorting)
     typical = typical_norm(norms)
     return GivenSamples(
@@ -107,4 +115,13 @@ def sort_and_complete(
         scale=scale,
         missing=missing,
         completion=completion,
+        alignment=alignment,
     )
+
+
+def _complete(
+    stack: Array, missing: Array, completion: Completion, copies: Copies
+) -> tuple[Array, Array | None]:
+    """Complete sorted samples; also return the missing entries of the rows, if any."""
+    stack, missing = completed(stack, missing, completion), copies.rows_of(missing)
+    return stack, missing if array_namespace(missing).any(missing) else None

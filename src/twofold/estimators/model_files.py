@@ -28,6 +28,7 @@ from twofold.core.arrays import to_numpy
 from twofold.core.missing.completion import Completion
 from twofold.core.prediction import Predictor, TrainingSide
 from twofold.estimators.fitted import FittedState
+from twofold.estimators.model_alignment import alignment_arrays, alignment_facts
 from twofold.estimators.model_channels import (
     check_channels,
     mapping_facts,
@@ -277,6 +278,7 @@ def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "feature_names": None if names is None else list(map(str, names)),
         "column_major": [name for name, array in arrays.items() if array.flags.fnc],
         "mapping": mapping_facts(state.mapping),
+        "alignment": alignment_facts(state.alignment),
     }
     named = isinstance(model.channels, str)
     return {
@@ -305,6 +307,7 @@ def _arrays(model: TSNMF) -> dict[str, np.ndarray]:
     for prefix, part in parts.items():
         if part is not None:
             arrays |= {f"{prefix}.{name}": array for name, array in vars(part).items()}
+    arrays |= alignment_arrays(state.alignment)
     if not isinstance(model.init, str):
         init = to_numpy(read_numbers(model.init, "init"))
         arrays["init"] = init.astype(np.float64, copy=False)
@@ -358,6 +361,7 @@ def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
         typical_norm=fit.typical_norm,
         sample_shape=shape,
         completion=_part(Completion, "completion", arrays) if complete else None,
+        alignment=None if fit.alignment is None else fit.alignment.make(arrays),
         mapping=None if mapping is None else mapping.make(shape, fit.scale),
         known_centers=arrays["centers"],
     )

@@ -12,8 +12,10 @@ import numpy as np
 from msgspec import Meta, Struct
 
 import twofold
+from twofold.channels.align import compared_shape
 from twofold.core import terms
 from twofold.core.graphs import graph_kind
+from twofold.estimators.model_alignment import AlignmentFacts, check_maps
 from twofold.estimators.model_channels import MappingFacts, Transformer
 from twofold.estimators.parameters import check_weights
 
@@ -45,6 +47,7 @@ class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     feature_names: tuple[str, ...] | None
     column_major: tuple[str, ...]  # names of arrays
     mapping: MappingFacts | None = None  # None for pixels, and in files of old
+    alignment: AlignmentFacts | None = None  # None if images stay where they are
 
     def __post_init__(self) -> None:
         """Check the names of the graph and of the weights."""
@@ -139,9 +142,12 @@ ARRAYS = {
     "completion.left": Spec("height down", orthonormal=True),
     "completion.right": Spec("width across", orthonormal=True),
     "completion.gain": Spec("channels down across", 0, 1),
+    "alignment.maps": Spec("3 compared_height compared_width", -1, 1, "float32"),
+    "alignment.mean": Spec("channels height width"),
+    "alignment.darkest": Spec("channels"),
     "init": Spec("n k", 0, dtype="float64"),
 }
-"""All arrays; the completion and ``init`` are optional.
+"""All arrays; the completion, the alignment and ``init`` are optional.
 
 Identical samples share one of the ``rows``, of which there are at most n. What is
 factorised has ``maps``, each of ``map_height`` x ``map_width``; without a mapping they
@@ -156,7 +162,7 @@ Layouts = dict[str, tuple[str, tuple[int, ...]]]
 
 def check_layouts(found: Layouts, fit: Fit) -> None:
     """Raise a ValueError unless the arrays are complete and their layouts agree."""
-    _check_names(set(found))
+    _check_names(set(found), fit)
     precision, sizes = _precision_and_sizes(found, fit)
     for name in sorted(found.keys() - {"components_"}, key=list(ARRAYS).index):
         axes, shape = ARRAYS[name].axes.split(), found[name][1]
@@ -170,6 +176,8 @@ def check_layouts(found: Layouts, fit: Fit) -> None:
                 f"{name} must be {dtype} of shape {expected}, got {found[name][0]} of "
                 f"shape {reprlib.repr(shape)}"
             )
+    if fit.alignment is not None:
+        fit.alignment.check(found["components_"][1][1:])
     if fit.mapping is not None:
         # Last, since it maps a sample of the size that the file claims.
         fit.mapping.make(found["components_"][1][1:], fit.scale)
@@ -192,14 +200,20 @@ def _precision_and_sizes(found: Layouts, fit: Fit) -> tuple[str, dict[str, int]]
     if fit.mapping is not None:
         factorised = fit.mapping.map_shape
     sizes |= dict(zip(("maps", "map_height", "map_width"), factorised, strict=True))
+    compared = compared_shape(height, width)
+    sizes |= {"3": 3, "compared_height": compared[0], "compared_width": compared[1]}
     return precision, sizes | {"terms": len(fit.terms)}
 
 
-def _check_names(found: set[str]) -> None:
-    completion = {name for name in ARRAYS if name.startswith("completion.")}
-    # A completion is complete or absent.
+def _check_names(found: set[str], fit: Fit) -> None:
+    completion, alignment = (
+        {name for name in ARRAYS if name.startswith(prefix)}
+        for prefix in ("completion.", "alignment.")
+    )
+    # A completion is complete or absent; the facts tell whether there is an alignment.
     optional = {"init"} if completion & found else {"init", *completion}
-    odd = sorted((found - ARRAYS.keys()) | (ARRAYS.keys() - found - optional))
+    known = ARRAYS.keys() if fit.alignment else ARRAYS.keys() - alignment
+    odd = sorted((found - known) | (known - found - optional))
     if odd:
         raise ValueError(
             "must hold each of its arrays and nothing else, got "
@@ -213,6 +227,8 @@ def check_values(arrays: dict[str, np.ndarray], fit: Fit) -> None:
         _check_range(name, array)
         if ARRAYS[name].orthonormal:
             _check_orthonormal(name, array)
+    if fit.alignment is not None:
+        check_maps(arrays["alignment.maps"])
     _check_norm(fit.typical_norm, arrays["components_"])
     if fit.mapping is not None:
         _check_map_norm(fit.mapping.typical_norm, arrays["components_"])

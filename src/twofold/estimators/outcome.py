@@ -105,5 +105,6 @@ def _fitted_state(
         typical_norm=given.typical_norm,
         sample_shape=given.shape,
         completion=given.completion,
+        alignment=given.alignment,
         mapping=problem.mapping,
     )

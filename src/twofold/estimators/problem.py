@@ -18,6 +18,7 @@ from twofold.core.solver import solve
 from twofold.core.start import starts as draw_starts
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
+from twofold.estimators.alignment import check_images
 from twofold.estimators.given import GivenSamples, sort_and_complete
 from twofold.estimators.labels import mean_rows
 from twofold.estimators.mapping import Mapping, bank_of, map_samples
@@ -56,7 +57,7 @@ class Problem:
     def missing(self) -> Array | None:
         """Entries (rows, c, h, w) that the solver fills; None without any.
 
-        Maps are made of completed images, and have no missing entries.
+        Maps and aligned images are made of completed ones, and have none.
         """
         return self.given.missing if self.mapping is None else None
 
@@ -187,8 +188,10 @@ def read_given(estimator: Any, X: Any, mask: Any = None) -> GivenSamples:
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors carry information
         scale = "global" if are_vectors(stack) else "sample"
-    merge = estimator.duplicates == "merge"
-    return sort_and_complete(stack, missing, shape, scale, merge=merge)
+    if estimator.align:
+        check_images(shape)
+    merge, align = estimator.duplicates == "merge", estimator.align
+    return sort_and_complete(stack, missing, shape, scale, merge=merge, align=align)
 
 
 def make_problem(estimator: Any, given: GivenSamples, bank: Bank) -> Problem:

@@ -14,6 +14,7 @@ from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS
 from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
+from twofold.estimators.alignment import SHIFTS
 from twofold.estimators.identical import DUPLICATES
 from twofold.estimators.labels import ASSIGNMENTS
 from twofold.estimators.outcome import set_fitted
@@ -53,6 +54,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         and "pixels" for matrices that are no images, sides below 8 pixels and vectors.
         Any transformer from (n, h, w[, c]) to (n, h', w'[, maps]) will do; it is fitted
         to the samples, and gets no missing ones.
+    align : bool or "shifts", default=False
+        Whether images that come shifted, and turned by up to 45 degrees, are moved to
+        agree with their mean before all else, or shifted alone; see
+        ``twofold.channels.align``. Missing pixels are completed first, and new samples
+        are moved likewise. Centroids and errors are those of the moved images, while
+        ``impute`` returns images where they were. Where images differ in light rather
+        than in position it does harm.
     energy_weight : float or None, default=None
         lambda_1, the weight of the energy of the projected samples against the
         residual of the centroids in the choice of directions. None stands for 1, or
@@ -135,7 +143,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         Cluster of each sample; identical samples are in the same cluster.
     components_ : array of shape (n_clusters, h, w[, c]) or (n_clusters, f)
         U, the centroids, of any sign, in the unit of the pixels: the images of which V
-        reconstructs the samples best.
+        reconstructs the samples, aligned if ``align`` is set, best.
     coefficients_ : array of shape (n, n_clusters)
         V, nonnegative, with columns of length 1.
     left_projection_ : array of shape (h, r)
@@ -151,7 +159,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     n_iter_ : int
         Number of iterations.
     reconstruction_error_ : array of shape (n,)
-        Frobenius norm of the residual of each sample, over the observed entries.
+        Frobenius norm of the residual of each sample, over the observed entries. If
+        ``align`` is set, of each aligned sample, over all entries.
     state_ : FittedState
         All that predictions need, see ``twofold.estimators.fitted``.
     sample_shape_ : tuple of int
@@ -180,6 +189,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
         "channels": [StrOptions({"auto", *BANKS}), HasMethods(["fit", "transform"])],
+        "align": ["boolean", StrOptions({SHIFTS})],
         "energy_weight": [Interval(Real, 0, None, closed="left"), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],
         "overlap_weight": [Interval(Real, 0, None, closed="left")],
@@ -208,6 +218,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         *,
         n_directions: int | tuple[int, int] | None = None,
         channels: Any = "auto",
+        align: bool | str = False,
         energy_weight: float | None = None,
         graph_weight: float = 1.0,
         overlap_weight: float = 0.0,
@@ -231,6 +242,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.n_directions = n_directions
         self.channels = channels
+        self.align = align
         self.energy_weight = energy_weight
         self.graph_weight = graph_weight
         self.overlap_weight = overlap_weight

@@ -11,6 +11,7 @@ from twofold.app.cli.console import one_line_errors, say
 from twofold.app.cli.display import Silent, display
 from twofold.app.cli.model import (
     ModelRequest,
+    alignment_facts,
     check_count,
     check_shape,
     choice_facts,
@@ -47,6 +48,7 @@ def cluster(
     order: options.RowOrder = None,
     max_memory: options.MaxMemory = None,
     missing: options.Missing = None,
+    align: options.AlignImages = None,
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
     cache: options.Cache = None,
@@ -90,6 +92,7 @@ def cluster(
         max_time=max_time,
         cache=cache,
         missing=missing,
+        align=align and align.value,
         seed=seed,
     )
     source = sources[0] if len(sources) == 1 else sources
@@ -175,6 +178,7 @@ def _run(
         missing = missing_entries(collection.images, request.missing)
         facts["missing"] = int(missing.any(axis=1).sum())
     fitted = workflow.fitted_model(model)
+    facts |= alignment_facts(fitted)
     shown.end(
         report=str(report),
         images=len(collection.images),

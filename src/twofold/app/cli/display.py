@@ -40,6 +40,9 @@ class Lines(Silent):
             filled = "completed.npy has them filled in"
             more = filled if facts["missing"] else "no entry has the value of --missing"
             tell(f"{count} with missing entries; {more}")
+        if "aligned" in facts:
+            before, after = (facts["aligned"][name] for name in ("before", "after"))
+            tell(f"aligned: correlation with their mean {before:.2f} to {after:.2f}")
         if "chosen" in facts:
             _print_choice(facts)
         clusters = _counted(facts["clusters"], "cluster")

@@ -24,6 +24,7 @@ PARAMETERS = {
 """Options that set a parameter of TSNMF. With any of them there is no search."""
 
 _NAMES = PARAMETERS | {
+    "--align": "align",
     "--channels": "channels",
     "--key": "key",
     "--labels": "labels",
@@ -46,6 +47,7 @@ class ModelRequest:
     max_time: float | None  # time limit of a search in seconds
     cache: Path | None  # folder in which a search stores its previews
     missing: float | None  # value of missing entries
+    align: bool | str  # as the parameter of TSNMF
     seed: int
 
 
@@ -57,13 +59,14 @@ def read_request(
     max_time: float | None,
     cache: Path | None,
     missing: float | None,
+    align: str | None = None,
     seed: int,
 ) -> ModelRequest:
     """Read the options; raise a BadParameter if they exclude each other.
 
     ``options`` has the values of the options in ``PARAMETERS``, or None for those that
-    were not given. The other arguments are as in ``ModelRequest``; ``channels`` is None
-    if they were not given.
+    were not given. The other arguments are as in ``ModelRequest``; ``channels`` and
+    ``align``, "shifts" or "all", are None if they were not given.
     """
     numbers = _read_numbers(clusters)
     given = {option: value for option, value in options.items() if value is not None}
@@ -88,6 +91,7 @@ def read_request(
         max_time=max_time,
         cache=cache,
         missing=missing,
+        align=align if align == "shifts" else align is not None,
         seed=seed,
     )
 
@@ -120,18 +124,21 @@ def check_count(request: ModelRequest, count: int) -> None:
 
 
 def check_shape(request: ModelRequest, shape: tuple[int, ...]) -> None:
-    """Raise a ValueError if samples of a shape do not have the channels."""
+    """Raise a ValueError if samples of a shape lack the channels, or are no images."""
     from twofold.channels import BANKS
     from twofold.channels.gradients import MIN_SIDE
 
-    bank = BANKS.get(request.channels)
-    if bank is None or bank.transformer is None:
+    if len(shape) > 1 and min(shape[:2]) >= MIN_SIDE:
         return
-    if len(shape) == 1 or min(shape[:2]) < MIN_SIDE:
+    bank, needed = BANKS.get(request.channels), ""
+    if bank is not None and bank.transformer is not None:
+        needed, way_out = f"--channels {request.channels}", "take pixels or auto"
+    elif request.align:
+        needed, way_out = "--align", "leave it out"
+    if needed:
         raise ValueError(
-            f"--channels {request.channels} needs images of at least {MIN_SIDE} x "
-            f"{MIN_SIDE} pixels, got samples of {' x '.join(map(str, shape))}; take "
-            "pixels or auto"
+            f"{needed} needs images of at least {MIN_SIDE} x {MIN_SIDE} pixels, got "
+            f"samples of {' x '.join(map(str, shape))}; {way_out}"
         )
 
 
@@ -144,7 +151,8 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     from twofold.estimators.search.cache import cache_defect
 
     _check_channels(request.channels)
-    base, channels = TSNMF(missing_values=request.missing), request.channels
+    base = TSNMF(missing_values=request.missing, align=request.align)
+    channels = request.channels
     if request.parameters:
         base.set_params(n_clusters=request.numbers, random_state=request.seed)
         base.set_params(channels=channels, **request.parameters)
@@ -204,6 +212,17 @@ def with_options(message: str) -> str:
     for option, name in _NAMES.items():
         message = re.sub(rf"^{name}\b", option, message)
     return message
+
+
+def alignment_facts(model: "TSNMF") -> dict[str, Any]:
+    """Return ``aligned``, or nothing if images were not aligned.
+
+    It has the mean correlation of the images with their mean ``before`` and ``after``.
+    """
+    alignment = model.state_.alignment
+    if alignment is None:
+        return {}
+    return {"aligned": {"before": alignment.before, "after": alignment.after}}
 
 
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:

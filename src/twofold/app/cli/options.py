@@ -39,6 +39,13 @@ class Order(StrEnum):
     F = "F"
 
 
+class Align(StrEnum):
+    """How images are moved to agree with each other."""
+
+    shifts = "shifts"
+    all = "all"
+
+
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
 """A number of bytes, such as 500MB or 4GiB."""
 
@@ -213,6 +220,15 @@ Missing = Annotated[
         metavar="VALUE",
         help="What stands for a missing entry, which is filled in: nan, or a number in "
         "the unit of the input. In image files 0 is black and 1 is white.",
+    ),
+]
+AlignImages = Annotated[
+    Align | None,
+    typer.Option(
+        "--align",
+        help="Before images are compared, move those that come shifted, or shifted and "
+        "turned by up to 45 degrees (all), to agree with each other. Default: none is "
+        "moved.",
     ),
 ]
 Seed = Annotated[

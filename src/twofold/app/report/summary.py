@@ -98,6 +98,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     skipped: list[tuple[str, str]]  # files that were not read, with the reason
     items: list[Item]  # samples that are shown
     sheets: Sheets  # thumbnails of these samples
+    aligned: bool = False  # whether images were aligned before they were compared
     duplicate_groups: Count  # number of groups, shown or not
     duplicate_images: Count  # number of samples in them
     # The data of the ``SECTIONS``, or None if a section does not apply.
@@ -188,6 +189,7 @@ def summarize(
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),
         sheets=shown_sheets(clustering),
+        aligned=model.state_.alignment is not None,
         duplicate_groups=len(duplicates),
         duplicate_images=sum(map(len, duplicates)),
         **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},

@@ -51,7 +51,8 @@ def build_projections(clustering: Clustering) -> Projections:
 def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
     """Project samples (n, h, w[, c]) or (n, f) with the directions of a model.
 
-    Where the model has a mapping, what is projected are the maps of the samples.
+    Where the model has a mapping, what is projected are the maps of the samples. Where
+    it aligns images, they are aligned first.
     """
     left, right = to_numpy(model.left_projection_), to_numpy(model.right_projection_)
     sides: list[tuple[Side, Pair]]
@@ -118,6 +119,7 @@ def _projected_blocks(images: np.ndarray, model: TSNMF) -> Iterator[np.ndarray]:
     for i in range(0, len(images), _BLOCK):
         block = images[i : i + _BLOCK]
         stack = to_stack(block.reshape(len(block), -1), shape).astype(np.float64)
+        stack = to_numpy(model.state_.aligned(stack))
         if mapping is not None:
             stack = to_numpy(apply_bank(mapping.transformer, stack, shape))
         yield stack
