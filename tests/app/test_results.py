@@ -11,15 +11,12 @@ from twofold import TSNMF
 from twofold.app.results import (
     assign_new,
     assign_trained,
-    channels_of,
     filled_in,
     nearest_rows,
     standardized,
     typical_orders,
     typicality,
 )
-from twofold.channels import OrientedGradients
-from twofold.channels.choice import choose_bank
 
 COLOUR = np.moveaxis(problems.stack((24, 3, 5, 6)), 1, -1)
 GREY = np.rint(30 * (problems.images() + 4)).clip(0, 255)
@@ -389,38 +386,3 @@ def test_the_output_of_transform_may_be_set_to_frames(images):
     np.testing.assert_array_equal(
         assign_new(framed, images).coefficients, assign_new(plain, images).coefficients
     )
-
-
-# Models of maps
-
-SMOOTH = np.cumsum(np.cumsum(problems.images(30, 12, 10), axis=1), axis=2)
-
-
-@pytest.mark.parametrize(
-    ("channels", "name"),
-    [
-        ("pixels", "pixels"),
-        ("gradients", "gradients"),
-        (OrientedGradients(pooling=1.0), "fine_gradients"),
-        (OrientedGradients(6), "OrientedGradients"),
-        ("auto", choose_bank(SMOOTH[:, None])),
-    ],
-)
-def test_the_name_of_the_channels_of_a_model(channels, name):
-    model = TSNMF(3, channels=channels, random_state=0).fit(SMOOTH)
-    assert channels_of(model) == name
-
-
-@pytest.mark.parametrize("channels", ["gradients", "fine_gradients"])
-def test_errors_of_maps_are_those_of_the_pixels(channels):
-    model = TSNMF(3, channels=channels, random_state=0).fit(SMOOTH)
-    found = assign_trained(model, SMOOTH)
-    expected = model.reconstruction_error_ / norms_of(SMOOTH)
-    assert found.reconstruction_error == pytest.approx(expected)
-    new = assign_new(model, SMOOTH)
-    assert (new.clusters == model.predict(SMOOTH)).all()
-    rebuilt = model.inverse_transform(model.transform(SMOOTH))
-    # Reconstructions have the typical norm: brought to that of each sample.
-    norms = norms_of(SMOOTH)
-    unit = rebuilt / model.state_.typical_norm - SMOOTH / norms[:, None, None]
-    assert new.reconstruction_error == pytest.approx(norms_of(unit))
