@@ -13,9 +13,8 @@ import pages
 from joblib import Parallel, delayed
 
 from twofold import TSNMF
-from twofold.channels import BANKS, PIXELS
+from twofold.channels import PIXELS
 from twofold.core.grams import both_sides
-from twofold.estimators.parameters import term_weights
 from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy
 
@@ -31,20 +30,15 @@ FITS: dict[str, dict[str, Any]] = {
 CHANNELS = (PIXELS, "gradients")
 
 
-def channels_of(images: np.ndarray, name: str) -> np.ndarray:
-    """Images (n, h, w), or their channels (n, h', w', c) by the bank of that name."""
-    if name == PIXELS:
-        return images
-    return np.asarray(BANKS[name].fit_transform(images))
-
-
-def score_start(samples: np.ndarray, target: np.ndarray, seed: int) -> dict[str, float]:
-    """The spectral start that a fit begins with, taken for its result."""
-    model = TSNMF(len(set(target)), random_state=seed)
+def score_start(
+    samples: np.ndarray, target: np.ndarray, seed: int, channels: str
+) -> dict[str, float]:
+    """The start that a fit begins with, taken for its result."""
+    model = TSNMF(len(set(target)), channels=channels, random_state=seed)
     problem = read_problem(model, samples)
     rows, roots = problem.weighted_samples()
-    [start] = problem.starts(rows, both_sides(rows), [term_weights(model)], roots)
-    labels = problem.as_given(start.argmax(axis=1))
+    [start] = problem.starts(rows, both_sides(rows), [problem.weights], roots)
+    labels = problem.given.as_given(start.argmax(axis=1))
     return {"accuracy": clustering_accuracy(target, labels)}
 
 
@@ -68,9 +62,11 @@ def score(
 def measure(name: str, channels: str, seed: int) -> dict[str, dict[str, float]]:
     """The scores of the start and of all fits on one set."""
     images, target = defaults.load(name)
-    samples = channels_of(images, channels)
-    fits = {each: score(samples, target, seed, **o) for each, o in FITS.items()}
-    return {"start": score_start(samples, target, seed), **fits}
+    fits = {
+        each: score(images, target, seed, channels=channels, **o)
+        for each, o in FITS.items()
+    }
+    return {"start": score_start(images, target, seed, channels), **fits}
 
 
 def report(sets: list[str], seeds: range, jobs: int) -> str:

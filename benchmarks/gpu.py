@@ -63,7 +63,8 @@ class Row:
 def fitter(k: int, **options: Any) -> TSNMF:
     """TSNMF from a random start that is the same everywhere."""
     shared: Any = {"n_directions": DIRECTIONS, "n_neighbors": NEIGHBORS, "tol": 0}
-    return TSNMF(k, init="random", random_state=0, **{**NEAREST, **shared, **options})
+    shared |= {"init": "random", "random_state": 0}
+    return TSNMF(k, **{**NEAREST, **shared, **options})
 
 
 def found(
@@ -127,9 +128,9 @@ def solve_seconds(model: TSNMF, tensor: Any, pairs: Any, scope: Scope) -> float:
         runs.append(len(objectives))
         return False
 
-    read_problem(model, tensor).solve(
-        [{"energy_weight": e, "graph_weight": g} for e, g in pairs], stamp
-    )
+    problem = read_problem(model, tensor)
+    each = ({"energy_weight": e, "graph_weight": g} for e, g in pairs)
+    problem.solve([problem.weights | weights for weights in each], stamp)
     return (stamps[-1] - stamps[0]) / sum(runs[1:])
 
 
@@ -170,14 +171,8 @@ def agreements(scope: Scope) -> Iterator[Row]:
     )
     for name, images, k in found(datasets.NAMES, most):
         for start, dtype in itertools.product(STARTS, DTYPES):
-            model = TSNMF(
-                k,
-                n_directions=DIRECTIONS,
-                init=start,
-                tol=1e-2,
-                random_state=0,
-                **NEAREST,
-            )
+            options = {"n_directions": DIRECTIONS, "init": start, "tol": 1e-2}
+            model = TSNMF(k, random_state=0, **{**NEAREST, **options})
             here = model.fit(images.astype(dtype)).labels_
             forget_peak(scope)
             there = model.fit(on_device(images, dtype, scope)).labels_

@@ -39,8 +39,7 @@ def seconds(problem: Problem, energy_weight: float) -> float:
         stamps.append(time.perf_counter())
         return False
 
-    weights = {"energy_weight": energy_weight, "graph_weight": 1.0}
-    problem.solve([weights], stamp)
+    problem.solve([problem.weights | {"energy_weight": energy_weight}], stamp)
     return float(np.min(np.diff(stamps)))
 
 

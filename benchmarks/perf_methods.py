@@ -22,7 +22,6 @@ from sklearn.decomposition import NMF
 from twofold import TSNMF
 from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_sides
-from twofold.estimators.parameters import term_weights
 from twofold.estimators.problem import read_problem
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -61,7 +60,7 @@ def literal(images: np.ndarray, k: int) -> Work:
     model = build(k, n_directions=DIRECTIONS, n_neighbors=NEIGHBORS)
     problem = read_problem(model, images)
     samples, settings = problem.samples, problem.options
-    [start] = problem.starts(samples, both_sides(samples), [term_weights(model)])
+    [start] = problem.starts(samples, both_sides(samples), [problem.weights])
 
     def work() -> Fitted:
         begin = time.perf_counter()

@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
-NEAREST: dict[str, Any] = {"graph": "heat", "assign_labels": "k-means"}
-"""Neighbours by distance alone, and the paper's way to labels."""
+NEAREST: dict[str, Any] = {
+    "channels": "pixels",
+    "init": "spectral",
+    "graph": "heat",
+    "assign_labels": "k-means",
+}
+"""Pixels, neighbours by distance alone, and the paper's way to labels."""
 
 
 def nearest_neighbors(images: np.ndarray) -> dict[str, Any]:

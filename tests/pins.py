@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from problems import holes, pierced
@@ -19,6 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from twofold import TSNMF, AutoTSNMF, datasets, methods
+from twofold.channels import OrientedGradients
+from twofold.core import communities
 from twofold.decomposition import GNMF, PCA2D, RMNMF, RobustPCA, SemiNMF
 from twofold.paper import DATA, DataSet, Protocol, Store, run, summarize
 from twofold.paper.tables import csv_text
@@ -27,6 +30,9 @@ FILE = Path(__file__).with_suffix(".json")
 
 DECIMALS = 4
 """Of coefficients, so that another order of summation does not change a digest."""
+
+PIXELS = {"channels": "pixels", "init": "spectral", "energy_weight": 1.0}
+"""TSNMF on the samples themselves, from the spectral start."""
 
 Results = dict[str, Any]
 
@@ -66,7 +72,7 @@ def of_model(model: Any, new: np.ndarray | None = None) -> Results:
 
 
 def tsnmf(images: Any, new: Any = None, *, k: int = 5, **parameters: Any) -> Results:
-    return of_model(TSNMF(k, random_state=0, **parameters).fit(images), new)
+    return of_model(TSNMF(k, random_state=0, **PIXELS | parameters).fit(images), new)
 
 
 def digit_fit(**parameters: Any) -> Callable[[], Results]:
@@ -80,11 +86,20 @@ def given_start() -> Results:
 
 def sweep(images: np.ndarray, **parameters: Any) -> Results:
     pairs = [(1.0, 1.0), (0.1, 1.0), (1.0, 0.01)]
-    models = TSNMF(4, random_state=0, **parameters).fit_sweep(images, pairs)
+    model = TSNMF(4, random_state=0, **PIXELS | parameters)
+    models = model.fit_sweep(images, pairs)
     return {f"{i}_{k}": v for i, m in enumerate(models) for k, v in of_model(m).items()}
 
 
 def auto(images: np.ndarray, k: Any = None, **parameters: Any) -> Results:
+    """A search among pixels alone, with previews by spectral clustering."""
+    base = TSNMF(init=PIXELS["init"])
+    searched = {"channels": ["pixels"], "max_fits": 10, "estimator": base}
+    with mock.patch.object(communities, "_FINER", 1):  # no finer clusters to merge
+        return searched_model(images, k, **searched | parameters)
+
+
+def searched_model(images: np.ndarray, k: Any, **parameters: Any) -> Results:
     model = AutoTSNMF(k, random_state=0, **parameters).fit(images)
     found = of_model(model.best_estimator_, images[:20])
     return found | {"k": np.array(model.n_clusters_), "score": model.best_score_}
@@ -93,8 +108,37 @@ def auto(images: np.ndarray, k: Any = None, **parameters: Any) -> Results:
 def masked_colour() -> Results:
     images = colour()
     mask = holes(images.shape[:-1], 0.2)
-    model = TSNMF(4, random_state=0).fit(images, mask=mask)
+    model = TSNMF(4, random_state=0, **PIXELS).fit(images, mask=mask)
     return of_model(model) | {"imputed": model.impute(images[:9], mask=mask[:9])}
+
+
+def channels(images: np.ndarray, new: Any = None, **parameters: Any) -> Results:
+    """TSNMF with the channels and the start that it takes by default."""
+    model = TSNMF(random_state=0, **{"n_clusters": 5, **parameters}).fit(images)
+    return of_model(model, new) | {"components": model.components_}
+
+
+def imputed() -> Results:
+    images = pierced_digits()
+    model = TSNMF(5, missing_values=np.nan, random_state=0).fit(images)
+    return of_model(model, images[:9]) | {"imputed": model.impute(images[:9])}
+
+
+def swept() -> Results:
+    pairs = [(None, 1.0), (1.0, 0.1)]
+    model = TSNMF(5, channels="fine_gradients", random_state=0)
+    first, second = model.fit_sweep(faces(), pairs)
+    return of_model(first) | {"other_labels": second.labels_}
+
+
+def maps() -> Results:
+    """Of grey images, of colours, and of large images that are reduced."""
+    large = np.kron(digits(3), np.ones((7, 8)))
+    return {
+        "grey": OrientedGradients().transform(digits(20)),
+        "colour": OrientedGradients(6, signed=False).transform(colour(20)),
+        "large": OrientedGradients(pooling=1.0).transform(large),
+    }
 
 
 def decomposition(model: Any, images: np.ndarray) -> Results:
@@ -180,6 +224,24 @@ CASES: dict[str, Callable[[], Results]] = {
     ),
     "auto, missing": lambda: auto(
         pierced_digits(), 5, missing_values=np.nan, max_fits=4
+    ),
+    "maps": maps,
+    "channels": lambda: channels(digits(), new_digits(), n_clusters=10),
+    "channels, graph start": lambda: channels(
+        digits(), new_digits(), n_clusters=10, channels="pixels"
+    ),
+    "channels, fine": lambda: channels(digits(), channels="fine_gradients"),
+    "channels, light": lambda: channels(faces(), faces()[:10], n_clusters=6),
+    "channels, transformer": lambda: channels(
+        digits(), channels=OrientedGradients(4, pooling=1.5), energy_weight=0.3
+    ),
+    "channels, colour": lambda: channels(colour(), colour()[:9]),
+    "channels, duplicates": lambda: channels(np.repeat(digits(20), 3, axis=0)),
+    "channels, missing": imputed,
+    "channels, sweep": swept,
+    "channels, auto": lambda: searched_model(digits(80), 5),
+    "channels, auto, range": lambda: searched_model(
+        digits(100), range(3, 8), max_fits=4
     ),
     "PCA2D": pca2d,
     "RobustPCA": robust_pca,

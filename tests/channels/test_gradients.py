@@ -9,6 +9,7 @@ from twofold.channels import OrientedGradients
 PARAMETERS = {
     "default": {},
     "fine": {"pooling": 1.0},
+    "coarse": {"pooling": 3.0},
     "unsigned": {"signed": False, "n_orientations": 6},
     "as they are": {"normalize": False, "n_orientations": 5},
     "two": {"n_orientations": 2},
@@ -78,6 +79,7 @@ def literal_maps(image, n_orientations=8, signed=True, pooling=2.0, normalize=Tr
     if longest > 48:
         h, w = round(h * 40 / longest), round(w * 40 / longest)
         image = np.stack([box_mean(image[..., i], h, w) for i in range(c)], axis=-1)
+    pooling = min(pooling, min(h, w) / 8)
     channels = [smoothed(image[..., i], 0.7) for i in range(c)]
     strength = np.zeros((h, w, n_orientations))
     for i in range(h):

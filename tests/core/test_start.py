@@ -1,6 +1,7 @@
 import numpy as np
 import problems
 import pytest
+from scipy.sparse import csr_array, lil_array
 from scipy.sparse.csgraph import connected_components
 
 from twofold.core.grams import both_sides
@@ -11,6 +12,7 @@ from twofold.core.start import (
     first_adjacency,
     first_projections,
     indicators,
+    is_well_connected,
     starts,
 )
 from twofold.core.state import SolverOptions
@@ -147,3 +149,23 @@ def test_more_pieces_than_clusters_start_from_k_means(graph):
 def test_indicators_are_lifted_off_zero():
     lifted = indicators(np.array([1, 0]), 2)
     np.testing.assert_allclose(lifted, [[0.2, 1.2], [1.2, 0.2]])
+
+
+def test_a_sample_without_edges_is_no_component():
+    """A blank image has no edges; it must neither ask for neighbours nor be alone."""
+    W, _ = problems.planted(60, 3, 0.6, 0.01)
+    padded = lil_array((61, 61))
+    padded[:60, :60] = W
+    alone = csr_array(padded)
+    assert is_well_connected(alone, 3)
+    with_it, without = (spectral_embedding(graph, 3, 0) for graph in (alone, W))
+    assert not with_it[60].any()
+    np.testing.assert_allclose(
+        with_it[:60] @ with_it[:60].T, without @ without.T, atol=1e-8
+    )
+
+
+def test_a_graph_without_edges_is_not_embedded():
+    none = csr_array((5, 5))
+    assert not is_well_connected(none, 2)
+    assert not spectral_embedding(none, 2, 0).any()

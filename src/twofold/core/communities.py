@@ -2,7 +2,7 @@
 
 K-means in the spectral embedding often splits one large cluster and joins two others.
 Many small clusters that are merged step by step seldom do, as the modularity of the
-result shows; but of few samples they follow the noise.
+result shows. Where a cluster has few samples, they follow the noise.
 """
 
 import numpy as np
@@ -13,6 +13,9 @@ from twofold.core.spectral import kmeans_labels, spectral_embedding
 
 _FINER, _MAX_MERGES = 3, 200
 """Finer clusters for each cluster, and the largest number of merges."""
+
+_MIN_SIZE = 10
+"""Least mean size of the finer clusters; smaller ones are made of noise."""
 
 _MARGIN = 0.1
 """Rise of the modularity in units of k / n, the inverse of the size of a cluster, from
@@ -32,7 +35,8 @@ def graph_clusters(
 
     K-means in the spectral embedding is run for k clusters and for three times as many,
     which are merged; both are improved by ``refine_labels``. The merged clusters are
-    taken if their modularity is clearly higher.
+    taken if their modularity is clearly higher. There are none if the finer clusters
+    would have fewer than ten samples on average.
 
     Parameters
     ----------
@@ -57,7 +61,7 @@ def graph_clusters(
         points = spectral_embedding(weights, k, seed)
     labels = _refined(weights, kmeans_labels(points, k, seed, n_init, sample_weight))
     n, finer = len(points), min(_FINER * k, k + _MAX_MERGES)
-    if not k < finer <= n // 2:
+    if not k < finer <= n // _MIN_SIZE:
         return labels
     n_init = -(-n_init // _FINER)
     fine = _refined(weights, kmeans_labels(points, finer, seed, n_init, sample_weight))

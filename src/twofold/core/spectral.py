@@ -19,16 +19,19 @@ def spectral_embedding(
 
     The eigenvalue 1 has one eigenvector for each connected component, D^1/2 times its
     indicator. Lanczos iterations miss repeated eigenvalues, so these eigenvectors are
-    written down and deflated.
+    written down and deflated. Samples without an edge have rows of zeros.
     """
     n = weights.shape[0]
-    # An isolated sample has degree 0, which must not be divided by.
-    degree = np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
-    n_components, component = connected_components(weights, directed=False)
-    vectors = np.sqrt(degree)[:, None] * np.eye(n_components)[component]
+    degree = weights.sum(axis=1)
+    _, component = connected_components(weights, directed=False)
+    joined = np.unique(component[degree > 0])  # components that have an edge
+    n_components = len(joined)
+    if n_components == 0:
+        return np.zeros((n, 1))
+    vectors = np.sqrt(degree)[:, None] * (component[:, None] == joined)
     vectors /= np.linalg.norm(vectors, axis=0)
     if n_components < min(k, n - 1):
-        root = diags_array(1 / np.sqrt(degree))
+        root = diags_array(1 / np.sqrt(positive_or_one(degree)))
         # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
         normalized = (root @ weights @ root).astype(np.float64)
         rest = LinearOperator(

@@ -113,8 +113,7 @@ def first_adjacency(
         adjacency = joint_adjacency(projected, n_neighbors, options)
         if is_well_connected(adjacency, k):
             return adjacency
-    n_components, _ = connected_components(adjacency, directed=False)
-    return adjacency if n_components <= k else None
+    return adjacency if 0 < len(component_sizes(adjacency)) <= k else None
 
 
 def joint_adjacency(
@@ -127,10 +126,20 @@ def joint_adjacency(
 
 
 def is_well_connected(adjacency: csr_array, k: int) -> bool:
-    """Return whether a graph has at most k connected components, none of them tiny."""
-    n_components, component = connected_components(adjacency, directed=False)
-    smallest = np.bincount(component).min()
-    return bool(n_components <= k and smallest * k >= _SLIVER * len(component))
+    """Return whether a graph has at most k connected components, none of them tiny.
+
+    Samples without an edge, such as blank images, do not count: they would have none
+    with more neighbours either.
+    """
+    sizes = component_sizes(adjacency)
+    return bool(0 < len(sizes) <= k and sizes.min() * k >= _SLIVER * sizes.sum())
+
+
+def component_sizes(adjacency: csr_array) -> np.ndarray:
+    """Return the sizes of the connected components that have an edge."""
+    _, component = connected_components(adjacency, directed=False)
+    sizes = np.bincount(component)
+    return sizes[np.unique(component[adjacency.sum(axis=1) > 0])]
 
 
 def first_projections(

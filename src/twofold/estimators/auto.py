@@ -19,11 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._sklearn import Interval, StrOptions, _fit_context
 from twofold.channels import Bank
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, to_numpy
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import check_counts, draw_seeds
 from twofold.estimators.problem import read_given
 from twofold.estimators.progress import SearchProgress
+from twofold.estimators.search.alternatives import alternatives
 from twofold.estimators.search.cache import cache_defect
 from twofold.estimators.search.candidates import CandidateProber, Preview
 from twofold.estimators.search.cluster_numbers import (
@@ -121,6 +122,12 @@ class AutoTSNMF(
     search_results_ : dict of str to list
         A table with a row for each preview and fit, as columns of one length, which
         ``pandas.DataFrame`` takes.
+    alternatives_ : list of Alternative
+        At most three other ways to cluster the samples, the best score first: previews
+        with at least half of the best score whose labels agree little, an adjusted Rand
+        index below 0.5, with ``labels_`` and with each other. Each has its
+        ``parameters``, ``score``, ``agreement`` with ``labels_`` and ``labels`` (n,),
+        -1 for samples that were not previewed.
     out_of_time_ : bool
         Whether ``max_time`` cut the search short.
     n_features_in_ : int
@@ -290,6 +297,9 @@ class AutoTSNMF(
         if hasattr(best.model, "feature_names_in_"):
             self.feature_names_in_ = best.model.feature_names_in_
         self.search_results_ = results(prober.previews, fits)
+        compared = [each for each in prober.previews if each.k == self.n_clusters_]
+        labels = to_numpy(self.labels_)
+        self.alternatives_ = alternatives(compared, prober, labels)
         self.out_of_time_ = prober.out_of_time
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:

@@ -6,6 +6,7 @@ import json
 import re
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -204,6 +205,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     model = TSNMF(k)
     model.left_projection_ = model.right_projection_ = np.eye(16)[:, :5]
     model.objective_history_ = np.linspace(2, 1, 50)
+    model.state_ = SimpleNamespace(mapping=None)
     centroids = rng.uniform(size=(k, 64, 64, 3))
     monkeypatch.setattr(TSNMF, "inverse_transform", lambda self, codes: centroids)
     monkeypatch.setattr(

@@ -56,7 +56,7 @@ def words(html):
 
 def cells(section):
     """The table of trials: a list for each row."""
-    rows = re.findall(r"(?s)<tr>(.*?)</tr>", section)
+    rows = re.findall(r"(?s)<tr>(.*?)</tr>", section.replace("<wbr>", ""))
     return [re.findall(r"(?s)<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
 
 
@@ -228,11 +228,15 @@ def test_a_single_likely_number(searched):
 
 
 def test_what_it_says_is_escaped(searched, parsed):
-    tags = [element.tag for element in parsed(page_of(searched))]
+    def tags_of(page):
+        # A name may be broken after an underscore.
+        return [element.tag for element in parsed(page) if element.tag != "wbr"]
+
+    tags = tags_of(page_of(searched))
     for trial in searched["search"]["previews"] + searched["search"]["fits"]:
         trial["graph"] = trial["channels"] = HOSTILE
     page = page_of(searched)
-    assert [element.tag for element in parsed(page)] == tags
+    assert tags_of(page) == tags
     assert "<script>alert" not in page
 
 

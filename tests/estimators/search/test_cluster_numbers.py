@@ -66,6 +66,19 @@ def test_numbers_to_try_where_none_is_given(n):
     assert numbers[-1] == max(2, min(60, n // 4))
 
 
+def test_the_plot_tells_channels_apart():
+    """The same graph of several channels is in several rows."""
+    pytest.importorskip("matplotlib").use("agg")
+    images = np.cumsum(np.cumsum(problems.images(36, 10, 9), axis=1), axis=2)
+    auto = AutoTSNMF(3, channels=["pixels", "gradients"], random_state=0).fit(images)
+    [grid] = auto.plot()
+    stages = auto.search_results_["stage"]
+    written = [t.get_text() for t in grid.texts if t.get_text() != "not tried"]
+    assert len(written) == stages.count("preview")
+    rows = [label.get_text() for label in grid.get_yticklabels()]
+    assert {"pixels, heat, 4", "gradients, heat, 4"} <= set(rows)
+
+
 def test_the_plot_has_a_cell_for_each_look_and_a_curve():
     pytest.importorskip("matplotlib").use("agg")
     images, _ = planted([14, 20, 17])

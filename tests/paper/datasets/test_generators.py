@@ -15,7 +15,8 @@ def test_they_are_hard_for_k_means_and_not_for_tsnmf(n_samples, n_classes, optio
     images, target = make_faces(n_samples, n_classes, **options)
     flat = images.reshape(n_samples, -1)
     pixels = KMeans(n_classes, n_init=10, random_state=0).fit_predict(flat)
-    ours = TSNMF(n_classes, random_state=0).fit_predict(images)
+    model = TSNMF(n_classes, channels="pixels", random_state=0)
+    ours = model.fit_predict(images)
     assert clustering_accuracy(target, pixels) < 0.55
     assert clustering_accuracy(target, ours) > 0.95
 

@@ -13,6 +13,11 @@ from twofold.app.collection import Collection
 from twofold.app.report.clustering import Clustering, select_shown
 from twofold.app.report.items import Item, make_items, printable
 from twofold.app.report.schema import Count, Part
+from twofold.app.report.sections.alternatives import (
+    Way,
+    build_alternatives,
+    select_alternatives,
+)
 from twofold.app.report.sections.clusters import Cluster, build_clusters
 from twofold.app.report.sections.convergence import Convergence, build_convergence
 from twofold.app.report.sections.duplicates import build_duplicates, select_duplicates
@@ -70,6 +75,7 @@ SECTIONS = {
     "missing": Section("Missing {entries}", build_missing),
     "map": Section("Map", None),
     "search": Section("Settings", build_search),
+    "alternatives": Section("Other ways", build_alternatives),
     "convergence": Section("Convergence", build_convergence),
     "projections": Section("Projections", build_projections),
     "scores": Section("Scores", build_scores),
@@ -101,6 +107,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     duplicates: list[list[Count]]
     missing: Missing | None = None
     search: Search | None = None
+    alternatives: list[Way] | None = None
     convergence: Convergence
     projections: Projections
     scores: Scores | None
@@ -109,6 +116,8 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
         named = self.outliers + [i for group in self.duplicates for i in group]
         if self.missing is not None:
             named = named + [pair.item for pair in self.missing.pairs]
+        for way in self.alternatives or []:
+            named = named + [i for strip in way.clusters for i in strip.items]
         if any(i >= len(self.items) for i in named):
             raise ValueError("it names images that it does not have")
         inside = sorted((i, c.number) for c in self.clusters for i in c.items)
@@ -164,6 +173,7 @@ def summarize(
     orders = typical_orders(assignments.clusters, typical)
     required = select_duplicates(duplicates, MOST_SHOWN // 4)
     required |= {*select_outliers(typical), *select_pairs(collection)}
+    required |= select_alternatives(collection, search, assignments.clusters)
     shown = select_shown(orders, required, MOST_SHOWN)
     clustering = Clustering(
         collection, model, assignments, typical, orders, duplicates, shown, search

@@ -38,13 +38,17 @@ def _new_axes(count: int) -> Any:
 
 
 def _draw_grid(table: Table, axis: Any) -> None:
-    """Draw a cell for every candidate; a row has one graph and number of directions."""
-    names = "stage", "n_clusters", "graph", "n_directions", "energy_weight", "score"
+    """Draw a cell for every candidate.
+
+    A row has one kind of channels, one graph and one number of directions.
+    """
+    rowwise = "channels", "graph", "n_directions"
+    names = "stage", "n_clusters", *rowwise, "energy_weight", "score"
     # Of the numbers of clusters that were tried, only the fitted number is drawn.
     fitted = table["n_clusters"][table["stage"].index("fit")]
     cells = {
-        ((graph, r), weight): score
-        for stage, k, graph, r, weight, score in zip(
+        (tuple(row), weight): score
+        for stage, k, *row, weight, score in zip(
             *(table[name] for name in names), strict=True
         )
         if stage == "preview" and k == fitted
@@ -60,8 +64,8 @@ def _draw_grid(table: Table, axis: Any) -> None:
         color = "white" if score < np.nanmean(scores) else "black"  # on a dark cell
         axis.text(j, i, text, ha="center", va="center", color=color)
     axis.set_xticks(range(len(columns)), [f"{weight:g}" for weight in columns])
-    axis.set_yticks(range(len(rows)), [f"{graph}, {r}" for graph, r in rows])
-    axis.set(xlabel="energy_weight", ylabel="graph, n_directions")
+    axis.set_yticks(range(len(rows)), [", ".join(map(str, row)) for row in rows])
+    axis.set(xlabel="energy_weight", ylabel=", ".join(rowwise))
     axis.set_title("Score of each preview")
     axis.figure.colorbar(picture, ax=axis)
 

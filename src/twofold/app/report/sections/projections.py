@@ -1,7 +1,7 @@
 """The share of the samples that the learned directions keep, with pictures."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from twofold.estimators.tsnmf import TSNMF
 
 Side = Literal["left", "right", "both"]
 
+Pair = tuple[np.ndarray | None, np.ndarray | None]
+"""The directions Q (h, r) of the rows and P (w, r) of the columns, or None."""
+
 _BLOCK = 1024
 """Number of samples that are projected at once."""
 
@@ -26,7 +29,7 @@ class Projection(Part, frozen=True):
     """Projection by Q, by P, or by both."""
 
     side: Side  # side from which the samples are projected
-    picture: Picture  # the projected mean of the samples, or of their maps
+    picture: Picture  # the projected mean sample, or the energy of projected maps
     directions: list[Count]  # number of learned directions of each side
     many: list[Count]  # number of all directions of each side
     kept: Fraction  # mean share of the squared norm of a sample, or its maps
@@ -35,9 +38,9 @@ class Projection(Part, frozen=True):
 class Projections(Part, frozen=True):
     """Projections from the left, from the right, and from both sides."""
 
-    mean: Picture  # the mean sample
+    mean: Picture  # the mean sample, or the energy of the maps
     views: list[Projection]
-    channels: str = PIXELS  # with others, all pictures are of the mean of their maps
+    channels: str = PIXELS  # those that are projected
 
 
 def build_projections(clustering: Clustering) -> Projections:
@@ -52,48 +55,61 @@ def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
     it aligns images, they are aligned first.
     """
     left, right = to_numpy(model.left_projection_), to_numpy(model.right_projection_)
-    sides: list[tuple[Side, np.ndarray | None, np.ndarray | None]]
-    sides = [("left", left, None), ("right", None, right), ("both", left, right)]
+    sides: list[tuple[Side, Pair]]
+    sides = [("left", (left, None)), ("right", (None, right)), ("both", (left, right))]
     if len(right) == 1:  # vectors have a single column
         sides = sides[:1]
-    mean, kept = _mean_and_kept(images, model, [pair for _, *pair in sides])
+    pairs = [(None, None), *(pair for _, pair in sides)]
+    mean, seen = _look(images, model, pairs)
     shape = tuple(images.shape[1:])
-    if model.state_.mapping is not None:  # the maps, summed, are one grey picture
-        mean, shape = mean.sum(axis=1, keepdims=True), mean.shape[2:]
     low, high = float(mean.min()), float(mean.max())
+    if model.state_.mapping is None:
+        stacks = [_project(mean, pair) for pair in pairs]
+        pictures = [_picture(stack, shape, low, high) for stack in stacks]
+    else:
+        # Directions may keep little of the mean, but much of what differs from it.
+        lengths = [np.sqrt(each.energy) for each in seen]
+        pictures = [data_uri(picture_of(a, 0.0, float(a.max()))) for a in lengths]
     views = [
         Projection(
             side=side,
-            picture=_picture(_project(mean, q, p), shape, low, high),
-            directions=[m.shape[1] for m in (q, p) if m is not None],
-            many=[len(m) for m in (q, p) if m is not None],
-            kept=round(share, 4),
+            picture=picture,
+            directions=[m.shape[1] for m in pair if m is not None],
+            many=[len(m) for m in pair if m is not None],
+            kept=round(each.kept, 4),
         )
-        for (side, q, p), share in zip(sides, kept, strict=True)
+        for (side, pair), picture, each in zip(
+            sides, pictures[1:], seen[1:], strict=True
+        )
     ]
-    channels = channels_of(model)
-    return Projections(_picture(mean, shape, low, high), views, channels)
+    return Projections(pictures[0], views, channels_of(model))
 
 
-def _mean_and_kept(
-    images: np.ndarray, model: TSNMF, sides: list[Any]
-) -> tuple[np.ndarray, list[float]]:
-    """Return the mean (1, c, h, w) of what is projected, and what each side keeps.
+class _Seen(NamedTuple):
+    """What a projection leaves of samples that are divided by their norms."""
 
-    A side is a pair (Q, P). It keeps the mean of ||Q' X P||^2 / ||X||^2 over the
-    samples that are not 0.
-    """
+    energy: np.ndarray  # (h, w), mean of the squares, summed over the channels
+    kept: float  # mean of ||Q' X P||^2 / ||X||^2 over the samples that are not 0
+
+
+def _look(
+    images: np.ndarray, model: TSNMF, pairs: list[Pair]
+) -> tuple[np.ndarray, list[_Seen]]:
+    """Return the mean (1, c, h, w) of what is projected, and what each pair leaves."""
     total: Any = 0.0
-    shares: list[list[np.ndarray]] = [[] for _ in sides]
+    energies: list[Any] = [0.0] * len(pairs)
+    count = 0  # of samples that are not 0
     for stack in _projected_blocks(images, model):
         total = total + stack.sum(axis=0, keepdims=True)
         norms = sample_norms(stack)
         unit = scaled(stack, positive_or_one(norms))  # tiny squares would vanish
-        for (q, p), parts in zip(sides, shares, strict=True):
-            part = (_project(unit, q, p) ** 2).sum(axis=(1, 2, 3))
-            parts.append(part[norms > 0])
-    every = [np.concatenate(parts) for parts in shares]
-    return total / len(images), [float(e.mean()) if len(e) else 1.0 for e in every]
+        count += int((norms > 0).sum())
+        for i, pair in enumerate(pairs):
+            squares = _project(unit, pair) ** 2
+            energies[i] = energies[i] + squares.sum(axis=(0, 1))
+    means = [energy / max(count, 1) for energy in energies]
+    kept = [float(min(mean.sum(), 1.0)) if count else 1.0 for mean in means]
+    return total / len(images), list(map(_Seen, means, kept))
 
 
 def _projected_blocks(images: np.ndarray, model: TSNMF) -> Iterator[np.ndarray]:
@@ -109,10 +125,9 @@ def _projected_blocks(images: np.ndarray, model: TSNMF) -> Iterator[np.ndarray]:
         yield stack
 
 
-def _project(
-    stack: np.ndarray, left: np.ndarray | None, right: np.ndarray | None
-) -> np.ndarray:
+def _project(stack: np.ndarray, pair: Pair) -> np.ndarray:
     """Return Q Q' X P P' for samples (n, c, h, w); a side that is None is left out."""
+    left, right = pair
     if left is not None:
         stack = left @ (left.T @ stack)
     return stack if right is None else (stack @ right) @ right.T
