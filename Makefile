@@ -14,7 +14,7 @@ SECONDS ?= 60
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types check check-torch fuzz format defaults automatic channels data methods store \
+.PHONY: help demo test lint types check check-torch fuzz format defaults automatic alignment channels data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
   missing-protocol unmarked copies converged help-text screenshots torch versions clean
 
@@ -27,6 +27,7 @@ help:
 	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make automatic  measure the automatic choice of parameters into docs/automatic.md"
+	@echo "make alignment  measure what aligning images is worth, likewise"
 	@echo "make channels  measure channels of matrices and colours into docs/channels.md"
 	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
@@ -95,6 +96,10 @@ defaults: $(READY)
 automatic: $(READY)
 	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(BIN)/python benchmarks/automatic.py --jobs $(JOBS) --into docs/automatic.md
+
+alignment: $(READY)
+	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python benchmarks/alignment.py --jobs $(JOBS) --into docs/automatic.md
 
 channels: $(READY)
 	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \

@@ -217,12 +217,12 @@ def test_tensors(dtype):
     model, known = fitted(tensor), fitted(images)
     assert isinstance(model.components_, torch.Tensor)
     assert model.components_.dtype == tensor.dtype
-    same(model.labels_.numpy(), known.labels_)
+    assert adjusted_rand_score(model.labels_.numpy(), known.labels_) == 1
     same(model.state_.alignment.maps, known.state_.alignment.maps)
     new = shifted(9, seed=1)[0].astype(dtype)
     predicted = model.predict(torch.asarray(new))
     assert isinstance(predicted, torch.Tensor)
-    same(predicted.numpy(), known.predict(new))
+    assert adjusted_rand_score(predicted.numpy(), known.predict(new)) == 1
 
 
 # Missing pixels

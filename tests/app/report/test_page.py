@@ -205,7 +205,8 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     model = TSNMF(k)
     model.left_projection_ = model.right_projection_ = np.eye(16)[:, :5]
     model.objective_history_ = np.linspace(2, 1, 50)
-    model.state_ = SimpleNamespace(mapping=None)
+    nothing = {"mapping": None, "alignment": None}
+    model.state_ = SimpleNamespace(**nothing, aligned=lambda stack: stack)
     centroids = rng.uniform(size=(k, 64, 64, 3))
     monkeypatch.setattr(TSNMF, "inverse_transform", lambda self, codes: centroids)
     monkeypatch.setattr(
