@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 from twofold.channels import align as module
-from twofold.channels.align import align, fit_alignment
+from twofold.channels.align import fit_alignment
 from twofold.channels.moves import Transforms, move
 
 SIZE, MARGIN = 24, 6
@@ -29,6 +29,11 @@ def crowd(seed=0, n=12):
     shifts = rng.integers(-4, 5, size=(n, 2))
     images = np.stack([window(scene(seed), shift) for shift in shifts])
     return (images + 0.1 * rng.normal(size=images.shape))[:, None], shifts
+
+
+def align(images, **limits):
+    """How images are moved to agree with each other, and the moved images."""
+    return fit_alignment(images, **limits).apply(images)
 
 
 @pytest.mark.parametrize("seed", range(3))
