@@ -87,8 +87,8 @@ def test_merged_clusters_find_rings_that_k_means_cuts():
 
 
 def test_small_clusters_are_not_merged():
-    """Finer clusters of fewer than ten samples follow the noise."""
-    W, _ = planted(89, 3, 0.4, 0.1)
+    """Finer clusters of fewer than five samples follow the noise."""
+    W, _ = planted(44, 3, 0.4, 0.1)
     points = spectral_embedding(W, 3, 0)
     spectral = refine_labels(W, kmeans_labels(points, 3, 0))
     np.testing.assert_array_equal(graph_clusters(W, 3, 0), spectral)

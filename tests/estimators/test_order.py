@@ -1,7 +1,7 @@
 import numpy as np
 import problems
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twofold.estimators import order as order_module
@@ -34,6 +34,7 @@ def check_order(flat):
     assert set(np.diff(group)) <= {0, 1}
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_the_order_is_that_of_the_sorted_entries_then_of_the_rows(rows):
     check_order(np.array(rows, dtype=np.int32))

@@ -14,7 +14,7 @@ from twofold.core.spectral import kmeans_labels, spectral_embedding
 _FINER, _MAX_MERGES = 3, 200
 """Finer clusters for each cluster, and the largest number of merges."""
 
-_MIN_SIZE = 10
+_MIN_SIZE = 5
 """Least mean size of the finer clusters; smaller ones are made of noise."""
 
 _MARGIN = 0.1
@@ -36,7 +36,7 @@ def graph_clusters(
     K-means in the spectral embedding is run for k clusters and for three times as many,
     which are merged; both are improved by ``refine_labels``. The merged clusters are
     taken if their modularity is clearly higher. There are none if the finer clusters
-    would have fewer than ten samples on average.
+    would have fewer than five samples on average.
 
     Parameters
     ----------

@@ -36,15 +36,7 @@ def samples(tmp_path):
 
 
 @pytest.fixture
-def large(tmp_path):
-    """A file large.npy of 30 smooth images that have gradients."""
-    X = np.cumsum(np.cumsum(problems.images(30, 12, 10), axis=1), axis=2)
-    np.save(tmp_path / "large.npy", X)
-    return X
-
-
-@pytest.fixture
-def asked(here, samples, large, monkeypatch):
+def asked(here, samples, monkeypatch):
     """A function from arguments to the model that they ask for, which is not fitted."""
     found = SimpleNamespace(model=None)
 
@@ -100,27 +92,6 @@ def test_a_given_setting_leaves_the_search_out(asked, option, text, parameter, v
     model = asked("cluster", "a.npy", "-k", "3", "--seed", "5", option, text)
     assert isinstance(model, TSNMF)
     known = TSNMF(3, random_state=5).set_params(**{parameter: value})
-    assert model.get_params() == known.get_params()
-
-
-def test_channels_alone_narrow_the_search(asked):
-    for name in ("pixels", "gradients", "fine_gradients"):
-        model = asked("cluster", "large.npy", "-k", "2-3", "--channels", name)
-        assert isinstance(model, AutoTSNMF)
-        assert model.channels == [name]
-        assert model.estimator.get_params() == TSNMF().get_params()
-    for given in ((), ("--channels", "auto")):
-        model = asked("cluster", "large.npy", *given)
-        assert isinstance(model, AutoTSNMF)
-        assert model.channels == "auto"
-
-
-@pytest.mark.parametrize("name", ["auto", "pixels", "gradients", "fine_gradients"])
-def test_channels_beside_a_setting_are_those_of_the_model(asked, name):
-    given = ("--graph", "heat", "--channels", name)
-    model = asked("cluster", "large.npy", "-k", "3", *given)
-    assert isinstance(model, TSNMF)
-    known = TSNMF(3, channels=name, graph="heat", random_state=0)
     assert model.get_params() == known.get_params()
 
 
@@ -205,21 +176,6 @@ def test_several_numbers_need_the_search(here, samples, numbers, option, text):
         (("--max-time", "-1"), 2, "--max-time"),
         (("--max-time", "x"), 2, "--max-time"),
         (("-k", "3", "--graph", "none"), 2, "--graph"),
-        (
-            ("--channels", "edges"),
-            2,
-            "for --channels: expected one of auto, pixels, gradients, fine_gradients, "
-            "got edges",
-        ),
-        (("--channels", ""), 2, "fine_gradients, got nothing"),
-        (("-k", "3", "--tol", "0", "--channels", "x"), 2, "for --channels: expected"),
-        (
-            ("--channels", "gradients"),
-            1,
-            "--channels gradients needs images of at least 8 x 8 pixels, got samples "
-            "of 7 x 6; take pixels or auto",
-        ),
-        (("-k", "3", "--tol", "0", "--channels", "fine_gradients"), 1, "of 7 x 6; "),
     ],
 )
 def test_errors_are_one_line_and_a_code(
@@ -415,26 +371,6 @@ def test_the_same_seed_gives_the_same_files(here, samples, tmp_path):
     )
     assert one == two
     assert "search.csv" in one
-
-
-def test_channels_that_were_asked_for(here, large, tmp_path):
-    given = ("-k", "3", "--channels", "gradients")
-    end = events_of(here("cluster", "large.npy", *given, "--json"))[-1]
-    assert end["chosen"]["channels"] == "gradients"
-    rows = table(tmp_path / "large-clusters/search.csv")
-    assert {row["channels"] for row in rows} == {"gradients"}
-    search = AutoTSNMF(3, channels=["gradients"], random_state=0).fit(large)
-    rows = table(tmp_path / "large-clusters/assignments.csv")
-    assert [int(row["cluster"]) for row in rows] == search.labels_.tolist()
-    predicted = here("predict", "large-clusters", "large.npy")
-    assert predicted.returncode == 0, predicted.stderr
-
-
-def test_channels_of_vectors(here, tmp_path):
-    np.save(tmp_path / "flat.npy", problems.images(30).reshape(30, -1))
-    failed = here("cluster", "flat.npy", "-k", "3", "--channels", "gradients")
-    assert failed.returncode == 1
-    assert "got samples of 42; take pixels or auto" in failed.stderr
 
 
 def test_quiet_prints_the_path_alone(here, samples):

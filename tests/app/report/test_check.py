@@ -116,7 +116,7 @@ def test_the_version_is_named(summary, version):
 
 OPTIONAL = [(field.name,) for field in fields(Report) if not field.required]
 OPTIONAL.append(("projections", "channels"))
-"""Fields that older files do not have."""
+"""Sections, and a field, that older files do not have."""
 
 
 def test_every_missing_key_is_named(summary):
