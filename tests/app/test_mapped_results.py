@@ -1,4 +1,4 @@
-"""What is said of samples of models that were fitted to maps or aligned images."""
+"""What is said of samples of models that were fitted to maps, or to aligned images."""
 
 import numpy as np
 import problems

@@ -1,7 +1,7 @@
 """Cluster, confidence and reconstruction error of each sample of a fitted TSNMF."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from twofold.estimators.labels import mean_rows
 from twofold.estimators.reading import from_stack, read_numbers, to_stack
 from twofold.estimators.scaling import divisors, sample_norms
 from twofold.estimators.tsnmf import TSNMF
+
+Moves = Literal["shifts", "all"]
+"""How images were aligned: by shifts alone, or by shifts and turns."""
 
 _BLOCK = 1024
 """Number of images that are held in double precision at once."""
@@ -44,6 +47,14 @@ def channels_of(model: TSNMF) -> str:
         if same and bank.transformer.get_params() == found.get_params():
             return name
     return type(found).__name__
+
+
+def moves_of(model: TSNMF) -> Moves | None:
+    """Return how a model aligns images; None if it does not."""
+    alignment = model.state_.alignment
+    if alignment is None:
+        return None
+    return "all" if alignment.max_turn else "shifts"
 
 
 def filled_in(model: TSNMF, X: Any) -> tuple[Any, np.ndarray | None]:

@@ -9,6 +9,7 @@ at once, by a cross-correlation in the Fourier domain.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy.fft
@@ -77,29 +78,6 @@ class Alignment:
     def aligned(self, images: AnyArray) -> AnyArray:
         """Return aligned images (n, c, h, w) of any namespace, on their device."""
         return like(self.apply(to_numpy(images))[1], images)
-
-
-def align(
-    images: np.ndarray,
-    *,
-    max_shift: int | None = None,
-    max_turn: float = 0.0,
-    rounds: int = 4,
-) -> tuple[Transforms, np.ndarray]:
-    """Align images (n, c, h, w) to each other.
-
-    The parameters are those of ``fit_alignment``, which also aligns further images.
-
-    Returns
-    -------
-    transforms : Transforms
-        How each image was moved.
-    aligned : array of shape (n, c, h, w)
-        The moved images.
-    """
-    return fit_alignment(
-        images, max_shift=max_shift, max_turn=max_turn, rounds=rounds
-    ).apply(images)
 
 
 def fit_alignment(
@@ -306,8 +284,14 @@ def _comparable(images: np.ndarray) -> np.ndarray:
 
 def _smoothed(images: np.ndarray, deviation: float = _SMOOTHING) -> np.ndarray:
     """Smooth images (..., h, w), each by itself."""
-    rows, columns = (smoothing(side, deviation) for side in images.shape[-2:])
+    rows, columns = (_smoothing(side, deviation) for side in images.shape[-2:])
     return np.asarray(filtered(images, (rows, columns)))
+
+
+@lru_cache(maxsize=8)
+def _smoothing(side: int, deviation: float) -> np.ndarray:
+    """Return the matrix of a smoothing, which every chunk of images needs again."""
+    return smoothing(side, deviation)
 
 
 def _normed(maps: np.ndarray) -> np.ndarray:

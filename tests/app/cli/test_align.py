@@ -15,7 +15,7 @@ from twofold.app.results import typicality
 from twofold.estimators import load_model
 
 
-def shifted(seed, n=36, size=18):
+def shifted(seed, n=60, size=18):
     """Images of a disc, a frame and a bar, shifted by up to 4 pixels; their kinds."""
     y, x = np.mgrid[:size, :size] - (size - 1) / 2
     box = np.maximum(np.abs(y), np.abs(x))
@@ -50,13 +50,13 @@ def test_the_clusters_and_predictions_are_those_of_aligned_images(done):
     folder, _ = done
     results = folder / "old-clusters"
     labels = column(results / "assignments.csv", "cluster")
-    assert adjusted_rand_score(shifted(0)[1], labels) == 1
+    assert adjusted_rand_score(shifted(0)[1], labels) > 0.9
     run = inside(
         "predict", "old-clusters", "new.npy", "--out", "new.csv", folder=folder
     )
     assert run.returncode == 0, run.stderr
     predicted = column(folder / "new.csv", "cluster")
-    assert adjusted_rand_score(shifted(1)[1], predicted) == 1
+    assert adjusted_rand_score(shifted(1)[1], predicted) > 0.9
 
 
 def test_errors_and_typicality_are_those_of_aligned_images(done):
@@ -80,10 +80,10 @@ def test_errors_and_typicality_are_those_of_aligned_images(done):
 def test_what_is_said_of_it(done):
     folder, facts = done
     alignment = load_model(folder / "old-clusters")[0].state_.alignment
-    known = {"before": alignment.before, "after": alignment.after}
-    assert facts["aligned"] == known
+    gain = {"before": alignment.before, "after": alignment.after}
+    assert facts["aligned"] == {"moves": "shifts", **gain}
     summary = json.loads((folder / "old-clusters" / "report.json").read_bytes())
-    assert summary["aligned"] is True
+    assert summary["aligned"] == "shifts"
     assert summary["parameters"]["align"] == "shifts"
     note = "The images were aligned before they were compared"
     assert note in page_of(summary)

@@ -159,12 +159,18 @@ def test_the_section(told, parsed):
         "-k 3 --channels pixels --graph subspace_knn --neighbors 5 --directions 4 "
         "--energy-weight 1"
     ) in said
+    assert "--align" not in said
     assert "5 of 30 images" in said
     tiles = [int(e.attrs["data-i"]) for e in parsed(section) if "data-i" in e.attrs]
     strips = [s for way in told["alternatives"] for s in way["clusters"]]
     assert tiles == [i for strip in strips for i in strip["items"]]
     told["alternatives"].pop()
     assert "This is another way to cluster, which stands out" in words(section_of(told))
+
+
+def test_the_options_align_images_that_were_aligned(told):
+    told["aligned"] = "shifts"
+    assert words(section_of(told)).count("--energy-weight 1 --align shifts") == 2
 
 
 def test_its_place(told, parsed):

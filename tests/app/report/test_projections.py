@@ -110,6 +110,19 @@ def test_maps_are_projected_where_the_model_has_them(shape, channels, pixels_of)
     assert found.views[2].many == list(maps.shape[1:3])
 
 
+def test_aligned_images_are_projected_where_the_model_aligns():
+    picture = np.cumsum(np.cumsum(stack_of((12, 10), 3) - 0.5, axis=0), axis=1)
+    images = np.array([np.roll(picture, i % 4 - 2, axis=1) for i in range(12)])
+    images += 0.1 * stack_of(images.shape)
+    model = TSNMF(2, align="shifts", channels="pixels", random_state=0).fit(images)
+    moved = model.state_.alignment.apply(images[:, None])[1][:, 0]
+    assert (moved != images).any()
+    both = describe_projections(images, model).views[2]
+    sides = model.left_projection_, model.right_projection_
+    parts = [(through(x, *sides) ** 2).sum() / (x**2).sum() for x in moved]
+    assert both.kept == pytest.approx(np.mean(parts), abs=6e-5)
+
+
 def test_the_page_says_what_is_seen(summary):
     assert "The mean image, as the model sees it" in page_of(summary)
     summary["projections"]["channels"] = "gradients"

@@ -217,12 +217,16 @@ def with_options(message: str) -> str:
 def alignment_facts(model: "TSNMF") -> dict[str, Any]:
     """Return ``aligned``, or nothing if images were not aligned.
 
-    It has the mean correlation of the images with their mean ``before`` and ``after``.
+    It has the ``moves``, "shifts" or "all", and the mean correlation of the images with
+    their mean ``before`` and ``after``.
     """
+    from twofold.app.results import moves_of
+
     alignment = model.state_.alignment
     if alignment is None:
         return {}
-    return {"aligned": {"before": alignment.before, "after": alignment.after}}
+    gain = {"before": alignment.before, "after": alignment.after}
+    return {"aligned": {"moves": moves_of(model), **gain}}
 
 
 def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:

@@ -27,7 +27,7 @@ from twofold.app.report.sections.projections import Projections, build_projectio
 from twofold.app.report.sections.scores import Scores, build_scores
 from twofold.app.report.sections.search import Search, build_search
 from twofold.app.report.sheets import Sheets, shown_sheets
-from twofold.app.results import Assignments, typical_orders
+from twofold.app.results import Assignments, Moves, moves_of, typical_orders
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
 
@@ -98,7 +98,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     skipped: list[tuple[str, str]]  # files that were not read, with the reason
     items: list[Item]  # samples that are shown
     sheets: Sheets  # thumbnails of these samples
-    aligned: bool = False  # whether images were aligned before they were compared
+    aligned: Moves | None = None  # how images were aligned before they were compared
     duplicate_groups: Count  # number of groups, shown or not
     duplicate_images: Count  # number of samples in them
     # The data of the ``SECTIONS``, or None if a section does not apply.
@@ -189,7 +189,7 @@ def summarize(
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),
         sheets=shown_sheets(clustering),
-        aligned=model.state_.alignment is not None,
+        aligned=moves_of(model),
         duplicate_groups=len(duplicates),
         duplicate_images=sum(map(len, duplicates)),
         **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},
