@@ -2,43 +2,15 @@
 
 import numpy as np
 import pytest
+from mapped import Half, K, colours, pictures
 from problems import holes, pierced, relative
-from scipy.ndimage import gaussian_filter
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import InvalidParameterError
 
-import twofold.estimators.search.candidates
-from twofold import TSNMF, AutoTSNMF
+from twofold import TSNMF
 from twofold.channels import BANKS, OrientedGradients
-
-K = 3
-
-
-def pictures(n=45, shape=(14, 12), seed=0):
-    """Images of three groups, of a brightness of their own: (n, h, w)."""
-    rng = np.random.default_rng(seed)
-    means = np.random.default_rng(99).normal(size=(K, *shape))
-    means = [gaussian_filter(mean, 1.5) * 5 + 3 for mean in means]
-    noise = gaussian_filter(rng.normal(size=(n, *shape)), (0, 0.7, 0.7))
-    images = np.array(means)[np.arange(n) % K] + 0.5 * noise
-    return images * rng.uniform(1, 3, size=(n, 1, 1))
-
-
-def colours(n=45):
-    return np.stack([pictures(n), pictures(n, seed=1), pictures(n, seed=2)], axis=-1)
-
-
-class Half(TransformerMixin, BaseEstimator):
-    """Means of 2 x 2 pixels, (n, h, w) to (n, h / 2, w / 2)."""
-
-    def fit(self, X, y=None):
-        return self
-
-    def transform(self, X):
-        n, h, w = X.shape
-        return X.reshape(n, h // 2, 2, w // 2, 2).mean(axis=(2, 4))
 
 
 class Deviation(TransformerMixin, BaseEstimator):
@@ -408,55 +380,3 @@ def test_tensors_are_mapped_where_they_lie(channels):
     assert relative(theirs.components_.numpy(), ours.components_) < 1e-6
     predicted = theirs.predict(torch.asarray(new)).numpy()
     np.testing.assert_array_equal(predicted, ours.predict(new))
-
-
-def searched(images, channels, **parameters):
-    settings = {"max_fits": 3, "random_state": 0, **parameters}
-    return AutoTSNMF(K, channels=channels, **settings).fit(images)
-
-
-def test_a_search_in_pixels_alone_leaves_them():
-    model = searched(pictures(), ["pixels"])
-    assert set(model.search_results_["channels"]) == {"pixels"}
-    assert model.best_estimator_.channels == "pixels"
-    assert model.best_estimator_.state_.mapping is None
-
-
-def test_a_search_takes_transformers():
-    images, bank = pictures(), Half()
-    model = searched(images, [bank, "gradients"], max_fits=10)
-    assert set(model.search_results_["channels"]) == {"Half 0", "gradients"}
-    alone = searched(images, [bank])
-    best = alone.best_estimator_
-    assert isinstance(best.channels, Half)
-    again = clone(best).fit(images)
-    assert adjusted_rand_score(again.labels_, alone.labels_) == 1
-    new = pictures(9, seed=5)
-    np.testing.assert_array_equal(alone.predict(new), best.predict(new))
-
-
-def test_a_search_of_images_tries_all_channels():
-    model = searched(pictures(), "auto", max_fits=13)
-    assert set(model.search_results_["channels"]) == set(BANKS)
-    assert adjusted_rand_score(model.labels_, np.arange(45) % K) == 1
-
-
-@pytest.mark.parametrize(
-    "channels", ["gradients", "grey", [], ["grey"], [None], ["auto"], 3, [object()]]
-)
-def test_wrong_lists_of_channels_are_refused_in_a_line(channels):
-    with pytest.raises(ValueError, match="channels") as refusal:
-        searched(pictures(), channels)
-    assert "\n" not in str(refusal.value)
-
-
-def test_without_a_graph_to_compare_the_first_channels_are_fitted(monkeypatch):
-    """There are more clusters than samples that are looked at."""
-    monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 20)
-    search = AutoTSNMF(25, channels=["fine_gradients"], max_fits=3, random_state=0)
-    model = search.fit(pictures())
-    best = model.best_estimator_
-    assert best.channels == "fine_gradients"
-    assert best.state_.predictor.weights["energy_weight"] == 0.1
-    assert best.left_projection_.shape[1] == 9
-    assert np.isnan(model.best_score_)

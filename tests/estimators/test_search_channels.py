@@ -1,0 +1,63 @@
+"""Searches among channels."""
+
+import numpy as np
+import pytest
+from mapped import Half, K, pictures
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+import twofold.estimators.search.candidates
+from twofold import AutoTSNMF
+from twofold.channels import BANKS
+
+
+def searched(images, channels, **parameters):
+    settings = {"max_fits": 3, "random_state": 0, **parameters}
+    return AutoTSNMF(K, channels=channels, **settings).fit(images)
+
+
+def test_a_search_in_pixels_alone_leaves_them():
+    model = searched(pictures(), ["pixels"])
+    assert set(model.search_results_["channels"]) == {"pixels"}
+    assert model.best_estimator_.channels == "pixels"
+    assert model.best_estimator_.state_.mapping is None
+
+
+def test_a_search_takes_transformers():
+    images, bank = pictures(), Half()
+    model = searched(images, [bank, "gradients"], max_fits=10)
+    assert set(model.search_results_["channels"]) == {"Half 0", "gradients"}
+    alone = searched(images, [bank])
+    best = alone.best_estimator_
+    assert isinstance(best.channels, Half)
+    again = clone(best).fit(images)
+    assert adjusted_rand_score(again.labels_, alone.labels_) == 1
+    new = pictures(9, seed=5)
+    np.testing.assert_array_equal(alone.predict(new), best.predict(new))
+
+
+def test_a_search_of_images_tries_all_channels():
+    model = searched(pictures(), "auto", max_fits=13)
+    assert set(model.search_results_["channels"]) == set(BANKS)
+    assert adjusted_rand_score(model.labels_, np.arange(45) % K) == 1
+
+
+@pytest.mark.parametrize(
+    "channels", ["gradients", "grey", [], ["grey"], [None], ["auto"], 3, [object()]]
+)
+def test_wrong_lists_of_channels_are_refused_in_a_line(channels):
+    with pytest.raises(ValueError, match="channels") as refusal:
+        searched(pictures(), channels)
+    assert "\n" not in str(refusal.value)
+
+
+def test_without_a_graph_to_compare_the_first_channels_are_fitted(monkeypatch):
+    """There are more clusters than samples that are looked at."""
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 20)
+    search = AutoTSNMF(25, channels=["fine_gradients"], max_fits=3, random_state=0)
+    model = search.fit(pictures())
+    best = model.best_estimator_
+    assert best.channels == "fine_gradients"
+    assert best.state_.predictor.weights["energy_weight"] == 0.1
+    assert best.left_projection_.shape[1] == 9
+    assert np.isnan(model.best_score_)
