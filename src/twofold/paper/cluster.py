@@ -75,7 +75,8 @@ class _Workers:
 
     def check(self, future: Any, done: Any) -> None:
         """Raise an error if a job has not been run."""
-        if future.status == "finished":
+        # A worker may die after its result was fetched: the future is then lost.
+        if future.status in ("finished", "lost") and isinstance(done, tuple):
             return
         if self._client.status != "running":
             raise self._gone()
