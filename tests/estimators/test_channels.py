@@ -380,3 +380,9 @@ def test_tensors_are_mapped_where_they_lie(channels):
     assert relative(theirs.components_.numpy(), ours.components_) < 1e-6
     predicted = theirs.predict(torch.asarray(new)).numpy()
     np.testing.assert_array_equal(predicted, ours.predict(new))
+
+
+@pytest.mark.parametrize("maps", [np.fft.fft2, lambda X: X.astype(str)])
+def test_maps_that_are_no_real_numbers_are_refused(maps):
+    with pytest.raises(ValueError, match="channels must map 45 samples to real"):
+        fitted(pictures(), FunctionTransformer(maps))

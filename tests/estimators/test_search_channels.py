@@ -5,6 +5,7 @@ import pytest
 from mapped import Half, K, pictures
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import FunctionTransformer
 
 import twofold.estimators.search.candidates
 from twofold import AutoTSNMF
@@ -61,3 +62,27 @@ def test_without_a_graph_to_compare_the_first_channels_are_fitted(monkeypatch):
     assert best.state_.predictor.weights["energy_weight"] == 0.1
     assert best.left_projection_.shape[1] == 9
     assert np.isnan(model.best_score_)
+
+
+@pytest.mark.parametrize("energy_weights", [None, (1.0, 0.3, 3.0)])
+def test_every_bank_of_a_list_is_tried(energy_weights):
+    banks = ["gradients", "fine_gradients", "pixels"]
+    model = AutoTSNMF(K, channels=banks, energy_weights=energy_weights, random_state=0)
+    found = model.fit(pictures()).search_results_
+    assert set(found["channels"]) == set(banks)
+    if energy_weights:
+        assert {1.0, 0.3} <= set(found["energy_weight"])
+
+
+def halved_in_place(X):
+    X *= 0.5
+    return X
+
+
+def test_a_transformer_that_works_in_place_leaves_the_samples_alone():
+    images = pictures()
+    before = images.copy()
+    model = searched(images, [FunctionTransformer(halved_in_place)])
+    np.testing.assert_array_equal(images, before)
+    model.predict(images)
+    np.testing.assert_array_equal(images, before)

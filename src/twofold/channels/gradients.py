@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from twofold._sklearn import Interval
@@ -250,17 +250,17 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         n, _, height, width = images.shape
         filters = GradientFilters((height, width), self.pooling)
         size = self.n_orientations * filters.reduced[0] * filters.reduced[1]
-        parts = [
-            oriented_gradients(
+        shape = n, self.n_orientations, *(len(matrix) for matrix in filters.pooled)
+        maps = xp.empty(shape, dtype=images.dtype, device=device(images))
+        for block in slices(n, _BLOCK_ENTRIES // size):
+            maps[block] = oriented_gradients(
                 images[block, ...],
                 filters,
                 self.n_orientations,
                 signed=self.signed,
                 normalize=self.normalize,
             )
-            for block in slices(n, _BLOCK_ENTRIES // size)
-        ]
-        return xp.permute_dims(xp.concat(parts), (0, 2, 3, 1))
+        return xp.permute_dims(maps, (0, 2, 3, 1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

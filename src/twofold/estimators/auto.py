@@ -54,7 +54,7 @@ class AutoTSNMF(
 
     No labels are used. Each candidate gets a preview: its graphs before any iteration,
     and the clusters of these graphs. The score of clusters is their excess modularity,
-    the modularity beyond that of a rewired graph, averaged over the kinds of graph:
+    the modularity beyond that of a rewired graph, in the two best graphs of each kind:
     real clusters show in nearness as well as in subspace affinities. The best candidate
     is fitted with all graph weights and starts, and the fit of the best score is kept.
 
@@ -72,8 +72,8 @@ class AutoTSNMF(
         and both kinds of gradients, or for pixels alone if the samples are no images.
     energy_weights : sequence of float or None, default=None
         lambda_1 to try. None stands for what suits the channels: 1 for "gradients" and
-        "pixels", and 0.1 for "fine_gradients"; for 1, 0.1 and 3 where channels are
-        given, or are pixels alone.
+        "pixels", and 0.1 for "fine_gradients"; for 1, 0.1 and 3 if there is one kind of
+        channels alone.
     graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
         Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for
         samples of fewer than 32 entries.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_torch_array
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.base import clone
 
 from twofold.channels import BANKS, PIXELS, Bank
@@ -34,6 +34,8 @@ class Mapping:
 
     def new_samples(self, stack: Array, dtype: Any) -> Array:
         """Map and scale new samples (m, c, h, w), in the unit of the pixels."""
+        # A copy, since a transformer may work in place, and this may be the user's.
+        stack = array_namespace(stack).asarray(stack, copy=True)
         maps = apply_bank(self.transformer, stack, self.sample_shape)
         if tuple(maps.shape[1:]) != self.map_shape:
             raise ValueError(
@@ -65,8 +67,10 @@ def map_samples(bank: Bank, given: GivenSamples) -> tuple[Array, Mapping | None]
     if bank.transformer is None:
         return given.scaled, None
     rows, shape = given.rows, given.shape
-    transformer = clone(bank.transformer).fit(_images(rows, shape))
+    transformer = clone(bank.transformer)
+    transformer.fit(_images(rows, shape))
     maps = apply_bank(transformer, rows, shape)
+    del rows  # a copy, which a large stack has no room for
     norms = sample_norms(maps)
     # The typical norm is that of all samples, each copy being one.
     typical = typical_norm(given.copies.expanded(norms))
@@ -89,12 +93,19 @@ def _images(stack: Array, shape: tuple[int, ...]) -> Array:
 def apply_bank(transformer: Any, stack: Array, shape: tuple[int, ...]) -> Array:
     """Map samples (m, c, h, w) to (m, maps, h', w') in their own precision."""
     found = transformer.transform(_images(stack, shape))
-    if not is_torch_array(found):
-        found = np.asarray(found)
-    if found.ndim not in (3, 4) or len(found) != len(stack) or 0 in found.shape:
+    expected = f"map {len(stack)} samples to real (n, h, w) or (n, h, w, maps)"
+    try:
+        found = found if is_torch_array(found) else np.asarray(found)
+        xp = array_namespace(found)
+        real = xp.isdtype(found.dtype, ("bool", "integral", "real floating"))
+    except (TypeError, ValueError) as error:  # rows of several lengths, or no numbers
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"channels must {expected}, but {reason}") from error
+    fits = found.ndim in (3, 4) and len(found) == len(stack) and 0 not in found.shape
+    if not (real and fits):
         raise ValueError(
-            f"channels must map {len(stack)} samples to (n, h, w) or (n, h, w, maps), "
-            f"got {tuple(found.shape)} from {reprlib.repr(transformer)}"
+            f"channels must {expected}, got {found.dtype} of {tuple(found.shape)} from "
+            f"{reprlib.repr(transformer)}"
         )
     maps = like(found, stack)
     n, *map_shape = maps.shape

@@ -188,7 +188,10 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_directions": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
-        "channels": [StrOptions({"auto", *BANKS}), HasMethods(["fit", "transform"])],
+        "channels": [
+            StrOptions({"auto", *BANKS}),
+            HasMethods(["fit", "transform", "get_params"]),
+        ],
         "align": ["boolean", StrOptions({SHIFTS})],
         "energy_weight": [Interval(Real, 0, None, closed="left"), None],
         "graph_weight": [Interval(Real, 0, None, closed="left")],

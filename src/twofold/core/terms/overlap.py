@@ -1,8 +1,9 @@
 """The overlap of the clusters: coefficients that a sample has in several of them."""
 
+import numpy as np
 from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, to_numpy
 from twofold.core.grams import Side
 from twofold.core.graphs.graph import Graph
 from twofold.core.state import SideState
@@ -31,7 +32,7 @@ class Overlap(Term):
     ) -> tuple[Array, Array] | None:
         """Return 0 and lambda_3 times the sum of the other coefficients of a row."""
         xp = array_namespace(coefficients)
-        if weight == 0 if isinstance(weight, float) else not xp.any(weight):
+        if not np.any(to_numpy(xp.asarray(weight))):
             return None  # the default, which costs nothing
         others = xp.sum(coefficients, axis=-1, keepdims=True) - coefficients
         # Rounding must not make a sum of positive numbers negative.

@@ -78,11 +78,14 @@ def read_banks(channels: Any, given: GivenSamples) -> dict[str, Bank]:
     banks: dict[str, Bank] = {}
     for each in read_sequence(channels, "channels", expected):
         known = isinstance(each, str) and each in BANKS
-        if not known and not (hasattr(each, "fit") and hasattr(each, "transform")):
+        methods = ("fit", "transform", "get_params")
+        if not known and not all(hasattr(each, method) for method in methods):
             raise ValueError(f"channels must be {expected}, got {reprlib.repr(each)}")
         name = each if known else f"{type(each).__name__} {len(banks)}"
-        bank = BANKS[each] if known else Bank(each)
-        banks[name] = replace(bank, energy_weights=_ENERGY_WEIGHTS)
+        banks[name] = BANKS[each] if known else Bank(each)
+    if len(banks) == 1:  # there is room for more candidates
+        [(name, bank)] = banks.items()
+        return {name: replace(bank, energy_weights=_ENERGY_WEIGHTS)}
     return banks
 
 
@@ -106,24 +109,33 @@ def grid(
             )
         n_directions = numbers
     found = [
-        (position, candidate)
+        ranked
         for name, view in prober.views.items()
-        for position, candidate in _candidates(
+        for ranked in _candidates(
             name,
             view.problem.samples,
-            [base.n_neighbors, kinds, n_directions],
+            kinds,
+            n_directions,
             energy_weights or prober.banks[name].energy_weights,
+            base.n_neighbors,
         )
     ]
-    # Fewer directions of all channels first.
+    # Fewer directions, and the first energy weight, of all channels first.
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
 
 
 def _candidates(
-    channels: str, samples: Array, searched: list[Any], weights: Sequence[float]
-) -> Iterator[tuple[int, Candidate]]:
-    """Yield the candidates of one kind of channels, and the position of directions."""
-    n_neighbors, kinds, n_directions = searched
+    channels: str,
+    samples: Array,
+    kinds: Sequence[str],
+    n_directions: Sequence[int] | None,
+    weights: Sequence[float],
+    n_neighbors: int | None,
+) -> Iterator[tuple[tuple[int, int], Candidate]]:
+    """Yield ranks and candidates of one kind of channels.
+
+    The rank has the positions of the directions and of the energy weight.
+    """
     entries, longest = math.prod(samples.shape[1:]), max(samples.shape[2:])
     # Samples with few entries do not lie in separate subspaces.
     kinds = [kind for kind in kinds if graph_kind(kind).min_features <= entries]
@@ -135,10 +147,10 @@ def _candidates(
     weights = list(dict.fromkeys(map(float, weights)))
     for position, r in enumerate(directions):
         # If all directions are kept, their order does not matter, nor the weight.
-        for weight in weights if r < longest else weights[:1]:
+        for i, weight in enumerate(weights if r < longest else weights[:1]):
             for kind in kinds:
                 neighbors = n_neighbors or graph_kind(kind).n_neighbors_in_search
-                yield position, Candidate(channels, kind, neighbors, r, weight)
+                yield (position, i), Candidate(channels, kind, neighbors, r, weight)
 
 
 _SEARCHED = {

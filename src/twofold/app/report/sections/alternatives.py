@@ -15,9 +15,6 @@ from twofold.estimators.search.alternatives import Alternative
 _MOST_CLUSTERS, _MOST_IMAGES = 4, 5
 """Maximum number of clusters that are shown of a way, and of images of a cluster."""
 
-_MAX_MEMBERS = 200
-"""Number of samples of a cluster from which the images are chosen."""
-
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*\Z")]
 """A name that the page offers for a command line."""
 
@@ -103,8 +100,6 @@ def _strips(
     strips = []
     for cluster in np.argsort(-sizes, kind="stable")[:_MOST_CLUSTERS]:
         members = np.flatnonzero(labels == cluster)
-        some = np.linspace(0, len(members) - 1, min(len(members), _MAX_MEMBERS))
-        members = members[some.astype(int)]
         typical = typicality(images[members], np.zeros(len(members), dtype=int))
         order = members[np.argsort(-typical, kind="stable")]
         strips.append((int(sizes[cluster]), _spread(order, clusters)))
