@@ -21,7 +21,8 @@ def read_images(X: Any, min_side: int = 1) -> Array:
     if X.ndim not in (3, 4) or min(X.shape[1:3]) < min_side or 0 in X.shape:
         raise ValueError(
             "X must be images of shape (n, h, w) or (n, h, w, c), of at least "
-            f"{min_side} x {min_side} pixels, got {tuple(X.shape)}; use their pixels"
+            f"{min_side} x {min_side} pixels, got {tuple(X.shape)}; take them as they "
+            "are, channels='pixels'"
         )
     if not xp.isdtype(X.dtype, "real floating"):
         X = xp.astype(X, xp.float64)

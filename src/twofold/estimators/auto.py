@@ -17,8 +17,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from twofold._sklearn import Interval, StrOptions, _fit_context
-from twofold.channels import Bank
+from twofold._sklearn import HasMethods, Interval, StrOptions, _fit_context
+from twofold.channels import BANKS, Bank
 from twofold.core.arrays import Array, to_numpy
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import check_counts, draw_seeds
@@ -67,7 +67,7 @@ class AutoTSNMF(
         Numbers of directions to try, each capped at the longer side. None stands for
         what TSNMF would keep, which is 4 of most images, and for one more than twice
         as many.
-    channels : "auto" or sequence, default="auto"
+    channels : str, transformer, or sequence of them, default="auto"
         Channels to try: names and transformers as for TSNMF. "auto" stands for pixels
         and both kinds of gradients, or for pixels alone if the samples are no images.
     energy_weights : sequence of float or None, default=None
@@ -146,7 +146,12 @@ class AutoTSNMF(
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [Integral, "array-like", range, None],
         "n_directions": ["array-like", None],
-        "channels": [StrOptions({"auto"}), tuple, list],
+        "channels": [
+            StrOptions({"auto", *BANKS}),
+            HasMethods(["fit", "transform", "get_params"]),
+            tuple,
+            list,
+        ],
         "energy_weights": ["array-like", None],
         "graphs": [tuple, list],
         "graph_weights": ["array-like"],

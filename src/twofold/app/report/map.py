@@ -53,4 +53,5 @@ def _unit_square(points: np.ndarray) -> np.ndarray:
     """Move points into the unit square, with the same scale for both axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = float((high - low).max())
-    return 0.5 + (points - (low + high) / 2) / (span if span > 0 else 1.0)
+    square = 0.5 + (points - (low + high) / 2) / (span if span > 0 else 1.0)
+    return np.clip(square, 0.0, 1.0)  # rounding errors of nearly equal points

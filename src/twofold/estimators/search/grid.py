@@ -74,7 +74,9 @@ def read_banks(channels: Any, given: GivenSamples) -> dict[str, Bank]:
         if chosen.transformer is None:
             return {PIXELS: replace(chosen, energy_weights=_ENERGY_WEIGHTS)}
         return {name: BANKS[name] for name in ("gradients", "fine_gradients", PIXELS)}
-    expected = f"'auto' or a list of transformers and of {', '.join(BANKS)}"
+    expected = f"'auto', or transformers and names of {', '.join(BANKS)}"
+    if isinstance(channels, str) or hasattr(channels, "transform"):
+        channels = [channels]
     banks: dict[str, Bank] = {}
     for each in read_sequence(channels, "channels", expected):
         known = isinstance(each, str) and each in BANKS
