@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twofold.app.report.map import layout
+from twofold.app.report.map import _unit_square, layout
 
 
 def coefficients(n, k=4, seed=0):
@@ -81,3 +81,11 @@ def test_rows_without_a_plane_have_places_all_the_same(rows):
     apart = np.linalg.norm(places[:, None] - places[None], axis=2)
     assert apart[same].max() < 1e-6
     assert (apart[~same] > 0.1).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_points_that_differ_by_rounding_are_in_the_square(seed):
+    steps = np.random.default_rng(seed).integers(0, 4, size=(6, 2))
+    places = _unit_square(1 + steps * np.finfo(float).eps)
+    assert places.min() >= 0
+    assert places.max() <= 1
