@@ -92,3 +92,9 @@ def test_a_transformer_that_works_in_place_leaves_the_samples_alone():
 def test_one_kind_of_channels_needs_no_list(channels):
     alone, listed = searched(pictures(), channels), searched(pictures(), [channels])
     np.testing.assert_array_equal(alone.labels_, listed.labels_)
+
+
+def test_each_bank_is_tried_with_its_own_energy_weight():
+    found = searched(pictures(), "auto", max_fits=10).search_results_
+    tried = dict(zip(found["channels"], found["energy_weight"], strict=True))
+    assert tried == {name: bank.energy_weight for name, bank in BANKS.items()}

@@ -24,13 +24,12 @@ class Bank:
     transformer: Any  # None for the samples themselves
     energy_weight: float = 1.0  # default of TSNMF
     n_directions: int = 4  # likewise
-    energy_weights: tuple[float, ...] = (1.0,)  # candidates of AutoTSNMF
 
 
 BANKS = {
     PIXELS: Bank(None),
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
-    "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9, (0.1,)),
+    "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9),
 }
 """Banks by the name that ``channels`` has for them."""

@@ -9,7 +9,6 @@ at once, by a cross-correlation in the Fourier domain.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import scipy.fft
@@ -48,9 +47,7 @@ class Alignment:
     # The reference: mean size of the gradient, and mean gradient down and across, of
     # the aligned images, in the size in which they are compared.
     maps: np.ndarray  # (3, h', w'), of norm 1
-    mean: (
-        np.ndarray
-    )  # (c, h, w), of the aligned images, to fill what comes from outside
+    mean: np.ndarray  # (c, h, w), of aligned images; fills what comes from outside
     darkest: np.ndarray  # (c,), the lowest value of each channel
     max_shift: int  # largest shift that is tried, in pixels of the images
     max_turn: float  # largest turn that is tried, in degrees
@@ -284,14 +281,8 @@ def _comparable(images: np.ndarray) -> np.ndarray:
 
 def _smoothed(images: np.ndarray, deviation: float = _SMOOTHING) -> np.ndarray:
     """Smooth images (..., h, w), each by itself."""
-    rows, columns = (_smoothing(side, deviation) for side in images.shape[-2:])
+    rows, columns = (smoothing(side, deviation) for side in images.shape[-2:])
     return np.asarray(filtered(images, (rows, columns)))
-
-
-@lru_cache(maxsize=8)
-def _smoothing(side: int, deviation: float) -> np.ndarray:
-    """Return the matrix of a smoothing, which every chunk of images needs again."""
-    return smoothing(side, deviation)
 
 
 def _normed(maps: np.ndarray) -> np.ndarray:

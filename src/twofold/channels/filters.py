@@ -5,17 +5,21 @@ serve NumPy and PyTorch alike, and keep every image to itself: a filter that is 
 over a stack could smooth along the samples as well.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 _TRUNCATE = 3.0
 """Radius of a Gaussian kernel, in standard deviations."""
 
 
+@lru_cache(maxsize=64)
 def smoothing(size: int, deviation: float, stride: int = 1) -> np.ndarray:
     """Return the Gaussian smoothing of an axis that keeps every ``stride``-th entry.
 
     Images are continued by reflection, the entry at the border included. The matrix has
-    the shape (size // stride, size), and rows that add up to 1.
+    the shape (size // stride, size), and rows that add up to 1. It is kept for the next
+    block of images, and not to be changed.
     """
     radius = int(np.ceil(_TRUNCATE * deviation))
     offsets = np.arange(-radius, radius + 1)

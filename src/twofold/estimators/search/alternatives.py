@@ -13,9 +13,8 @@ import numpy as np
 from twofold.estimators.search.candidates import (
     CandidateProber,
     Preview,
-    by_score,
     fraction_of,
-    score,
+    with_scores,
 )
 from twofold.metrics import ari
 
@@ -25,7 +24,7 @@ _MOST = 3
 _ALIKE = 0.5
 """Adjusted Rand index from which on two clusterings are the same way to cluster."""
 
-_POOR = 0.5
+_LEAST = 0.5
 """Fraction of the best score below which a clustering is no alternative."""
 
 
@@ -53,12 +52,11 @@ def alternatives(
     labels : array of shape (n,)
         The chosen labels, in the order of X.
     """
-    previews = by_score(previews)
-    scores = [score(preview.labels, previews) for preview in previews]
-    required = fraction_of(scores[0], _POOR) if scores else 0.0
+    ranked = with_scores(previews)
+    required = fraction_of(ranked[0][0], _LEAST) if ranked else 0.0
     different: list[np.ndarray] = [labels]
     found: list[Alternative] = []
-    for preview, reached in zip(previews, scores, strict=True):
+    for reached, preview in ranked:
         # What stands out no more than chance is no way to cluster.
         if len(found) == _MOST or reached < required or reached <= 0:
             break

@@ -86,11 +86,17 @@ def fraction_of(best: float, fraction: float) -> float:
 
 
 def by_score(previews: Sequence[Preview]) -> list[Preview]:
-    """Sort previews by the scores of their labels, the best first.
+    """Sort previews by the scores of their labels, the best first."""
+    return [preview for _, preview in with_scores(previews)]
+
+
+def with_scores(previews: Sequence[Preview]) -> list[tuple[float, Preview]]:
+    """Return the scores of the labels of previews beside them, the best first.
 
     Scores are rounded, so that previews with the same labels keep their order.
     """
-    return sorted(previews, key=lambda each: -round(score(each.labels, previews), 9))
+    pairs = [(score(preview.labels, previews), preview) for preview in previews]
+    return sorted(pairs, key=lambda pair: -round(pair[0], 9))
 
 
 class CandidateProber:

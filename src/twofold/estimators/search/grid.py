@@ -4,7 +4,7 @@ import math
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -36,7 +36,7 @@ Row = dict[str, Any]
 Pair = tuple[float, float]  # energy_weight and graph_weight
 
 _ENERGY_WEIGHTS = (1.0, 0.1, 3.0)
-"""Energy weights to try of channels that were asked for, or of pixels alone."""
+"""Energy weights to try if there is one kind of channels alone."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ def read_banks(channels: Any, given: GivenSamples) -> dict[str, Bank]:
     "auto" stands for all of them, or for pixels alone if the samples are no images.
     """
     if isinstance(channels, str) and channels == "auto":
-        chosen = bank_of("auto", given)
-        if chosen.transformer is None:
-            return {PIXELS: replace(chosen, energy_weights=_ENERGY_WEIGHTS)}
+        if bank_of("auto", given).transformer is None:
+            return {PIXELS: BANKS[PIXELS]}
         return {name: BANKS[name] for name in ("gradients", "fine_gradients", PIXELS)}
     expected = f"'auto', or transformers and names of {', '.join(BANKS)}"
     if isinstance(channels, str) or hasattr(channels, "transform"):
@@ -85,9 +84,6 @@ def read_banks(channels: Any, given: GivenSamples) -> dict[str, Bank]:
             raise ValueError(f"channels must be {expected}, got {reprlib.repr(each)}")
         name = each if known else f"{type(each).__name__} {len(banks)}"
         banks[name] = BANKS[each] if known else Bank(each)
-    if len(banks) == 1:  # there is room for more candidates
-        [(name, bank)] = banks.items()
-        return {name: replace(bank, energy_weights=_ENERGY_WEIGHTS)}
     return banks
 
 
@@ -118,12 +114,17 @@ def grid(
             view.problem.samples,
             kinds,
             n_directions,
-            energy_weights or prober.banks[name].energy_weights,
+            energy_weights or _energy_weights(prober.banks, name),
             base.n_neighbors,
         )
     ]
     # Fewer directions, and the first energy weight, of all channels first.
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
+
+
+def _energy_weights(banks: dict[str, Bank], name: str) -> tuple[float, ...]:
+    """Return the energy weights to try of a bank: several if it is the only one."""
+    return _ENERGY_WEIGHTS if len(banks) == 1 else (banks[name].energy_weight,)
 
 
 def _candidates(
