@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 
@@ -172,6 +173,21 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
         except np.linalg.LinAlgError:
             exists[i] = False
     return inverse, exists
+
+
+def inverse_cholesky(matrices: Array) -> Array:
+    """Return L^-1 (batch, d, d) of positive definite matrices L L', L triangular."""
+    if not is_numpy_array(matrices):
+        import torch
+
+        identity = torch.eye(
+            matrices.shape[-1], dtype=matrices.dtype, device=device(matrices)
+        )
+        factor = torch.linalg.cholesky(matrices)
+        return torch.linalg.solve_triangular(factor, identity, upper=False)
+    identity = np.eye(matrices.shape[-1], dtype=matrices.dtype)
+    factors = np.linalg.cholesky(matrices)
+    return np.stack([solve_triangular(each, identity, lower=True) for each in factors])
 
 
 def filter_dtype(array: Array) -> Any:

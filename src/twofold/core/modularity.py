@@ -4,8 +4,10 @@ M. E. J. Newman, M. Girvan. Finding and evaluating community structure in networ
 Physical Review E 69, 2004.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 _MAX_ROUNDS = 20
 """Maximum number of rounds. In a round every sample may move once."""
@@ -57,10 +59,10 @@ def refine_labels(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     int array of shape (n,)
         Labels whose modularity is at least as high.
     """
-    blocks = _blocks(weights)
+    blocks, degree = _blocks(weights), weights.sum(axis=1)
     best = modularity(weights, labels)
     for _ in range(_MAX_ROUNDS):
-        candidate = _one_round(weights, blocks, labels)
+        candidate = _one_round(blocks, degree, labels)
         score = modularity(weights, candidate)
         if score <= best:
             break
@@ -68,35 +70,62 @@ def refine_labels(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _blocks(weights: csr_array) -> list[tuple[np.ndarray, csr_array]]:
-    """Return the samples of each block and the edges to all other samples."""
+class _Block(NamedTuple):
+    """Samples that move together, and their edges to all other samples."""
+
+    samples: np.ndarray  # (b,)
+    rows: np.ndarray  # (edges,), position in ``samples`` of one end of each edge
+    ends: np.ndarray  # (edges,), sample at the other end
+    weights: np.ndarray  # (edges,)
+
+    def weights_to(self, labels: np.ndarray, k: int) -> np.ndarray:
+        """Return the weight of the edges of each sample to each cluster, (b, k)."""
+        cells = self.rows * k + labels[self.ends]
+        size = len(self.samples) * k
+        return np.bincount(cells, self.weights, size).reshape(-1, k)
+
+
+def _blocks(weights: csr_array) -> list[_Block]:
+    """Divide the samples into blocks."""
     n = weights.shape[0]
-    edges = csr_array(weights - diags_array(weights.diagonal()))
-    blocks = [np.arange(first, n, _N_BLOCKS) for first in range(min(_N_BLOCKS, n))]
-    return [(block, edges[block]) for block in blocks]
+    rows = np.repeat(np.arange(n), np.diff(weights.indptr))
+    proper = rows != weights.indices
+    rows, ends, data = rows[proper], weights.indices[proper], weights.data[proper]
+    order = np.argsort(rows % _N_BLOCKS, kind="stable")
+    rows, ends, data = rows[order], ends[order], data[order]
+    count = min(_N_BLOCKS, n)
+    bounds = np.searchsorted(rows % _N_BLOCKS, np.arange(count + 1))
+    return [
+        _Block(
+            np.arange(i, n, _N_BLOCKS), rows[part] // _N_BLOCKS, ends[part], data[part]
+        )
+        for i, part in enumerate(map(slice, bounds[:-1], bounds[1:]))
+    ]
 
 
 def _one_round(
-    weights: csr_array, blocks: list[tuple[np.ndarray, csr_array]], labels: np.ndarray
+    blocks: list[_Block], degree: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:
     """Return the labels after each sample has had one chance to move."""
-    degree = weights.sum(axis=1)
     total = degree.sum() or 1.0
     labels, k = labels.copy(), 1 + labels.max()
-    for block, edges in blocks:
-        rows, current, weight = np.arange(len(block)), labels[block], degree[block]
+    cluster_degree = np.bincount(labels, degree, minlength=k)
+    for block in blocks:
+        rows, current = np.arange(len(block.samples)), labels[block.samples]
+        weight = degree[block.samples]
         # Gain of a sample in each cluster: its edges there, less the expected ones.
-        degrees = np.tile(np.bincount(labels, degree, minlength=k), (len(block), 1))
-        # Less the sample itself, whose degree would count against its own cluster.
-        degrees[rows, current] -= weight
-        gain = (edges @ indicator(labels, k)).toarray()
-        gain -= degrees * weight[:, None] / total
+        gain = block.weights_to(labels, k) - np.outer(weight, cluster_degree / total)
+        # The sample itself does not count against its own cluster.
+        gain[rows, current] += weight**2 / total
         # Of clusters with equal gain, up to rounding, the first is chosen.
         highest = gain.max(axis=1, keepdims=True)
         best = (gain >= highest - _TOLERANCE * total).argmax(axis=1)
-        rise = gain[rows, best] - gain[rows, current]
-        labels[block] = np.where(rise > _TOLERANCE * total, best, current)
+        moves = gain[rows, best] - gain[rows, current] > _TOLERANCE * total
+        if not moves.any():
+            continue
+        labels[block.samples] = np.where(moves, best, current)
         # Samples of a block move together and may empty a cluster: move them back.
         while (emptied := np.bincount(labels, minlength=k)[current] == 0).any():
-            labels[block] = np.where(emptied, current, labels[block])
+            labels[block.samples] = np.where(emptied, current, labels[block.samples])
+        cluster_degree = np.bincount(labels, degree, minlength=k)
     return labels

@@ -32,10 +32,18 @@ class ProjectedSide:
         """Return the same samples with another number of neighbours in the graph."""
         if n_neighbors == options.n_neighbors:
             return self
+        return self.with_graph(replace(options, n_neighbors=n_neighbors))
+
+    def with_graph(self, options: SolverOptions) -> "ProjectedSide":
+        """Return the same samples with another graph."""
         lists = None if self.tracked is None else self.tracked.lists
-        search = SEARCHES[options.neighbors]
         graph, _ = update_graph(
-            self.features, n_neighbors, options.graph, lists, search, self.roots
+            self.features,
+            options.n_neighbors,
+            options.graph,
+            lists,
+            SEARCHES[options.neighbors],
+            self.roots,
         )
         return replace(self, graph=graph)
 

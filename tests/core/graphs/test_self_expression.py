@@ -6,7 +6,12 @@ import subspace_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twofold.core.graphs.self_expression import RIDGE, affinities, whitening_of
+from twofold.core.graphs.self_expression import (
+    RIDGE,
+    affinities,
+    whitened,
+    whitening_of,
+)
 from twofold.core.neighbors import exact as search
 
 
@@ -39,24 +44,32 @@ def dense(found, n):
 SIZES = {"more samples": (20, 6), "more entries": (6, 20), "as many": (8, 8)}
 
 
+WAYS = {"directly": whitened, "by a matrix": lambda F: F @ whitening_of(F)}
+
+
 @pytest.mark.parametrize("length", [1.0, 1e-3, 255.0])
 @pytest.mark.parametrize(("n", "d"), SIZES.values(), ids=SIZES)
-def test_whitened_products_are_the_formula(n, d, length):
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_whitened_products_are_the_formula(way, n, d, length):
     F = length * features(2, n, d)
-    G = F @ whitening_of(F)
+    G = way(F)
     assert G.shape == (2, n, min(n, d))
-    for given_f, whitened in zip(F, G, strict=True):
+    for given_f, g in zip(F, G, strict=True):
         f = given_f / np.sqrt(np.mean(np.sum(given_f**2, axis=1)))
         Z = f @ np.linalg.inv(f.T @ f + RIDGE * np.eye(d)) @ f.T
-        np.testing.assert_allclose(whitened @ whitened.T, Z, atol=1e-12)
+        np.testing.assert_allclose(g @ g.T, Z, atol=1e-12)
         np.testing.assert_allclose(subspace_reference.written(given_f), Z, atol=1e-12)
+        single = way(given_f[None].astype(np.float32))[0]
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single @ single.T, Z, atol=1e-5)
 
 
 @pytest.mark.parametrize(("n", "d"), [(30, 12), (10, 25)])
-def test_samples_that_span_few_directions(n, d):
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_samples_that_span_few_directions(way, n, d):
     """More than half of the eigenvalues are zero, but for rounding."""
     F = subspaces(n, 5) @ features(1, 5, d, seed=1)
-    G = (F @ whitening_of(F))[0]
+    G = way(F)[0]
     np.testing.assert_allclose(G @ G.T, subspace_reference.written(F[0]), atol=1e-9)
 
 

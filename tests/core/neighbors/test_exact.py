@@ -53,6 +53,37 @@ def test_points_at_equal_distance_are_listed_by_index(with_queries):
         np.testing.assert_allclose(lengths, row[expected], atol=1e-12)
 
 
+@pytest.mark.parametrize("find", [search.nearest, search.largest_products])
+@pytest.mark.parametrize("with_queries", [False, True])
+def test_only_rows_with_ties_are_searched_again(monkeypatch, find, with_queries):
+    """Here those of points of zeros, which are as near to each other, and far."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(1, 515, 5))
+    points[:, ::20] = 0
+    queries = points[:, 5:80] if with_queries else None
+    sizes, real = [], search.smallest_values
+
+    def counted(values, excluded, count):
+        sizes.append(values.shape[1])
+        return real(values, excluded, count)
+
+    monkeypatch.setattr(search, "smallest_values", counted)
+    _, neighbors = find(points, 4, queries)
+    rows = points[0] if queries is None else queries[0]
+    blank = np.flatnonzero((rows == 0).all(axis=1))
+    others = np.flatnonzero((rows != 0).any(axis=1))
+    assert len(rows) < sum(sizes) <= len(rows) + 2 * len(blank)
+    if find is search.nearest:
+        exact = cdist(rows, points[0])
+    else:
+        exact = -np.abs(rows @ points[0].T)
+    if queries is None:
+        np.fill_diagonal(exact, np.inf)
+    expected = exact.argsort(axis=1, kind="stable")[:, :4]
+    np.testing.assert_array_equal(neighbors[0, blank], expected[blank])
+    np.testing.assert_array_equal(neighbors[0, others], expected[others])
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     n=st.integers(2, 300),

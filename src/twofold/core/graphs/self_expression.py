@@ -12,9 +12,14 @@ samples. The largest affinities of a sample are therefore found by a search for 
 largest absolute inner products, and no n x n array is ever held.
 """
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from twofold.core.arrays import Array, positive_or_one, squared_norms
+from twofold.core.arrays import (
+    Array,
+    inverse_cholesky,
+    positive_or_one,
+    squared_norms,
+)
 from twofold.core.neighbors.exact import largest_products
 
 RIDGE = 0.1
@@ -40,19 +45,39 @@ def affinities(
         From 0 to 1 in descending order, 0 for samples of zeros; and their indices.
     """
     xp = array_namespace(features)
-    whitening = whitening_of(features)
-    white_queries = None if queries is None else queries @ whitening
-    white = features @ whitening
+    if queries is None:
+        white, white_queries = whitened(features), None
+    else:
+        whitening = whitening_of(features)
+        white, white_queries = features @ whitening, queries @ whitening
     products, neighbors = largest_products(white, n_neighbors, white_queries)
     largest = xp.max(products, axis=-1, keepdims=True)
     return products / positive_or_one(largest), neighbors
 
 
-def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
-    """Return the matrix T (batch, d, min(n, d)) with G = F T, for F (batch, n, d).
+def whitened(features: Array, ridge: float = RIDGE) -> Array:
+    """Return G (batch, n, min(n, d)) of F (batch, n, d), up to a rotation of its rows.
 
-    With the singular value decomposition F = A S B' it is B (S^2 + ridge I)^-1/2,
-    computed from the smaller of F'F and FF'.
+    For d > n, with FF' = A S^2 A', it is A S (S^2 + ridge I)^-1/2, which takes no
+    product with F.
+    """
+    xp = array_namespace(features)
+    _, n, d = features.shape
+    if d <= n:
+        return features @ whitening_of(features, ridge)
+    mean = xp.mean(squared_norms(features), axis=1)[:, None, None]
+    gram = features @ xp.matrix_transpose(features) / positive_or_one(mean)
+    values, vectors = xp.linalg.eigh(gram)
+    values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
+    return vectors * xp.sqrt(values / (values + ridge))
+
+
+def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
+    """Return a matrix T (batch, d, min(n, d)) with G = F T, for F (batch, n, d).
+
+    T T' = (F'F + ridge I)^-1 on the span of the samples, which determines G G'. For
+    d <= n, T is the inverse of a Cholesky factor. Else, with the singular value
+    decomposition F = A S B', it is B (S^2 + ridge I)^-1/2, computed from FF'.
     """
     xp = array_namespace(features)
     _, n, d = features.shape
@@ -60,6 +85,12 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     scale = 1 / xp.sqrt(positive_or_one(mean))
     features = features * scale
     across = xp.matrix_transpose(features)
+    if d <= n and features.dtype == xp.float64:
+        # In single precision, rounding errors of F'F can be as large as the ridge.
+        gram = across @ features + ridge * xp.eye(
+            d, dtype=xp.float64, device=device(features)
+        )
+        return scale * xp.matrix_transpose(inverse_cholesky(gram))
     values, vectors = xp.linalg.eigh(across @ features if d <= n else features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     shrunk = scale / xp.sqrt(values + ridge)

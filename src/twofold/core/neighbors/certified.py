@@ -178,6 +178,8 @@ class PointSet:
         last, width = self.n_neighbors - 1, self.n_neighbors + EXTRA_CANDIDATES[0]
         if lists.bounds.candidates.shape[1] <= last:
             return None
+        if lists.points.shape != self.points[0].shape:  # those of another kind of graph
+            return None
         before = _truncated(lists.bounds, width)
         steps = np.sqrt(squared_norms(self.points[0] - lists.points))
         kept = 1 - 8 * np.finfo(steps.dtype).eps  # subtracts the rounding error

@@ -56,16 +56,15 @@ def nearest(
     else:
         centred_queries = queries - xp.mean(features, axis=1, keepdims=True)
 
-    def search(count: int, first: bool) -> Candidates:
+    def search(count: int, rows: Array | None) -> Candidates:
         # Ties that the filter cannot resolve are searched in full precision. So are few
         # points, where measuring the candidates again would cost more than it saves.
-        filtered = first and n > SHORT_ROW
-        found, _ = filter_candidates(
-            points, centred_queries, query_index, count, single=filtered
-        )
+        filtered = rows is None and n > SHORT_ROW
+        some, index = _rows_of(centred_queries, rows), _part_of(query_index, rows)
+        found, _ = filter_candidates(points, some, index, count, single=filtered)
         if not filtered:
             return found
-        squared = _exact_squares(points, centred_queries, found.indices)
+        squared = _exact_squares(points, some, found.indices)
         return found._replace(values=squared)
 
     possible = n if query_index is None else n - 1
@@ -91,12 +90,14 @@ def largest_products(
     upper = 2 * norms * _largest_norm(points)
     tolerance = 100 * xp.finfo(points.dtype).eps * upper
 
-    def search(count: int, first: bool) -> Candidates:
+    def search(count: int, rows: Array | None) -> Candidates:
+        some, limits = _rows_of(queries, rows), _rows_of(upper, rows)
+        index = _part_of(query_index, rows)
         parts = []
-        for rows in _row_blocks(points, queries.shape[1], batch * n):
-            products = queries[:, rows, :] @ xp.matrix_transpose(points)
-            excluded = None if query_index is None else query_index[rows]
-            values = upper[:, rows, :] - xp.abs(products)
+        for block in _row_blocks(points, some.shape[1], batch * n):
+            products = some[:, block, :] @ xp.matrix_transpose(points)
+            excluded = None if index is None else index[block]
+            values = limits[:, block, :] - xp.abs(products)
             parts.append(smallest_values(values, excluded, count))
         return _concatenate(parts)
 
@@ -108,30 +109,49 @@ def largest_products(
     return xp.where(significant, products, xp.zeros_like(products)), neighbors
 
 
+def _rows_of(array: Array, rows: Array | None) -> Array:
+    """Return some rows of an array (batch, m, d), all if ``rows`` is None."""
+    if rows is None:
+        return array
+    return array_namespace(array).take(array, rows, axis=1)
+
+
+def _part_of(index: Array | None, rows: Array | None) -> Array | None:
+    """Return some entries of an index (m,), all if ``rows`` is None."""
+    return index if index is None or rows is None else index[rows]
+
+
 def _search_all_ties(
-    search: Callable[[int, bool], Candidates],
+    search: Callable[[int, Array | None], Candidates],
     n_neighbors: int,
     possible: int,
     tolerance: Array,
 ) -> tuple[Array, Array]:
     """Search with more and more candidates until all ties are candidates.
 
-    ``search`` returns candidate sets, given their size and whether it is the first
-    search. ``possible`` is the number of points that may be neighbours of a query.
-    Returns the values and indices (batch, m, n_neighbors) of the neighbours.
+    ``search`` returns candidate sets, given their size and the queries, None for all.
+    ``possible`` is the number of points that may be neighbours of a query. Tolerances
+    are (batch, m, 1), or (batch, 1, 1) for all queries alike. Returns the values and
+    indices (batch, m, n_neighbors) of the neighbours.
     """
     xp = array_namespace(tolerance)
+    rows, values, neighbors = None, tolerance, tolerance
     for extra in _EXTRA_CANDIDATES:
         count = min(n_neighbors + extra, possible)
-        found = search(count, extra == _EXTRA_CANDIDATES[0])
+        found = search(count, rows)
+        own = tolerance if tolerance.shape[1] == 1 else _rows_of(tolerance, rows)
         order = xp.argsort(found.values, axis=-1)
         ascending = gather(found.values, order), gather(found.indices, order)
-        values, neighbors, last_tie = select_neighbors(
-            *ascending, n_neighbors, tolerance
-        )
+        *selected, last_tie = select_neighbors(*ascending, n_neighbors, own)
+        if rows is None:
+            values, neighbors = selected
+            rows = xp.arange(values.shape[1], device=device(values))
+        else:
+            values[:, rows, :], neighbors[:, rows, :] = selected
         # No other point can tie with the last neighbour, even after rounding.
-        complete = found.bound > last_tie + 2 * tolerance[..., 0]
-        if count == possible or xp.all(complete):
+        complete = xp.all(found.bound > last_tie + 2 * own[..., 0], axis=0)
+        rows = rows[~complete]
+        if count == possible or len(rows) == 0:
             break
     return values, neighbors
 

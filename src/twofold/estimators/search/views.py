@@ -10,6 +10,7 @@ from twofold.core.communities import graph_clusters
 from twofold.core.compact import Sides, compact_sides
 from twofold.core.null_model import chance_modularity
 from twofold.core.start import (
+    Pair,
     first_adjacency,
     first_projections,
     is_well_connected,
@@ -43,6 +44,7 @@ class View:
         self.cache = None if cache is None else PreviewCache(cache, problem)
         self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
         self._adjacency: dict[Candidate, csr_array] = {}
+        self._last: tuple[tuple[int, float], Pair] | None = None
 
     def graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
         """Return the parts of a preview, from the cache if they are there.
@@ -79,12 +81,22 @@ class View:
         # Neighbours are added only if the graph is not connected well enough for k.
         if known is not None and is_well_connected(known, k):
             return known
-        samples, sides = self._compact(options.n_directions)
-        weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
-        projected = first_projections(samples, sides, options, weights, self.roots)
+        projected = self._first_projections(candidate, options)
         joint = joint_adjacency(projected, candidate.n_neighbors, options)
         self._adjacency[candidate] = joint
         return first_adjacency(projected, k, options)
+
+    def _first_projections(self, candidate: Candidate, options: SolverOptions) -> Pair:
+        """Return the projected samples; those of the candidate before, if the same."""
+        key = candidate.n_directions, candidate.energy_weight
+        if self._last is not None and self._last[0] == key:
+            left, right = (side.with_graph(options) for side in self._last[1])
+            return left, right
+        samples, sides = self._compact(options.n_directions)
+        weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
+        projected = first_projections(samples, sides, options, weights, self.roots)
+        self._last = key, projected
+        return projected
 
     def _compact(self, n_directions: tuple[int, int]) -> tuple[Array, Sides]:
         """Return the samples in compact form, and their sides."""
