@@ -32,12 +32,31 @@ def test_smoothing_is_scipys_with_three_deviations(deviation):
     np.testing.assert_allclose(smoothing(30, deviation) @ values, expected, 0, 1e-14)
 
 
-@pytest.mark.parametrize("size", [24, 25, 48])
-def test_a_stride_keeps_every_second_entry(size):
-    values = signal(size)
-    found = smoothing(size, 2.0, 2) @ values
-    assert found.shape == (size // 2,)
+def test_of_an_odd_side_a_stride_keeps_every_second_entry():
+    values = signal(25)
+    found = smoothing(25, 2.0, 2) @ values
     np.testing.assert_allclose(found, scipys_smoothing(values, 2.0)[1::2], 0, 1e-14)
+
+
+@pytest.mark.parametrize("size", [24, 48])
+def test_of_an_even_side_a_stride_keeps_what_lies_between_two_entries(size):
+    values, radius = signal(size), 6
+    wide = np.pad(values, radius, mode="symmetric")  # entry i is at i + radius
+    expected = []
+    for center in np.arange(0.5, size, 2):
+        near = [i for i in range(-radius, size + radius) if abs(i - center) <= radius]
+        kernel = [np.exp(-((i - center) ** 2) / (2 * 2.0**2)) for i in near]
+        total = sum(w * wide[i + radius] for w, i in zip(kernel, near, strict=True))
+        expected.append(total / sum(kernel))
+    found = smoothing(size, 2.0, 2) @ values
+    np.testing.assert_allclose(found, expected, 0, 1e-14)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("size", [8, 24, 25])
+def test_smoothing_is_the_same_from_both_ends(size, stride):
+    matrix = smoothing(size, 1.5, stride)
+    np.testing.assert_allclose(matrix[::-1, ::-1], matrix, 0, 1e-15)
 
 
 @pytest.mark.parametrize("size", [1, 5, 30])

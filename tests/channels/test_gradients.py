@@ -72,6 +72,32 @@ def shares(down, across, n_orientations, signed):
     return result
 
 
+def pooled_entries(line, deviation):
+    """One line, smoothed."""
+    radius = int(np.ceil(3 * deviation))
+    return gaussian_filter1d(line, deviation, mode="reflect", radius=radius)
+
+
+def pooled_pairs(line, deviation):
+    """One line, smoothed around the middle of each pair of its entries.
+
+    A pair is two neighbours from the first entry on; of an odd line, every second entry
+    from the second on is kept.
+    """
+    if len(line) % 2:
+        return pooled_entries(line, deviation)[1::2]
+    radius = int(np.ceil(3 * deviation))
+    wide = np.pad(line, radius + 1, mode="symmetric")
+    result = []
+    for first in range(0, len(line), 2):
+        # offsets -0.5, 0.5 are the pair itself
+        offsets = np.arange(-radius, radius) + 0.5
+        entries = wide[first + radius + 1 + (offsets + 0.5).astype(int)]
+        kernel = np.exp(-(offsets**2) / (2 * deviation**2))
+        result.append((kernel * entries).sum() / kernel.sum())
+    return np.array(result)
+
+
 def literal_maps(image, n_orientations=8, signed=True, pooling=2.0, normalize=True):
     """Maps (h', w', n_orientations) of one image (h, w, c), by loops."""
     h, w, c = image.shape
@@ -88,10 +114,10 @@ def literal_maps(image, n_orientations=8, signed=True, pooling=2.0, normalize=Tr
             strongest = max(gradients, key=lambda pair: np.hypot(*pair))
             strength[i, j] = shares(*strongest, n_orientations, signed)
     steps = [2 if side >= 24 else 1 for side in (h, w)]
-    maps = np.stack([smoothed(m, pooling) for m in np.moveaxis(strength, -1, 0)])
+    maps = np.moveaxis(strength, -1, 0)
     for axis, step in enumerate(steps, start=1):
-        if step == 2:
-            maps = np.take(maps, np.arange(1, maps.shape[axis], 2), axis=axis)
+        pooled = pooled_pairs if step == 2 else pooled_entries
+        maps = np.apply_along_axis(pooled, axis, maps, pooling)
     if normalize:
         energy = smoothed(maps.sum(axis=0), [2 * pooling / step for step in steps])
         maps = maps / (energy + 0.05 * energy.mean())
@@ -124,6 +150,18 @@ def test_large_images_are_reduced_first(shape, maps):
     assert found.shape == (1, *maps, 8)
     expected = literal_maps(image[0, ..., None])
     np.testing.assert_allclose(found[0] ** 2, expected**2, 1e-11, 1e-14)
+
+
+@pytest.mark.parametrize("shape", [(12, 10), (24, 32), (25, 30), (100, 60)])
+def test_mirrored_images_have_mirrored_maps(shape):
+    """A mirror turns the direction t into pi - t, and upside down into -t."""
+    images = pictures(2, shape)
+    maps = OrientedGradients().transform(images)
+    directions = np.arange(8)
+    for axis, mirrored in ((2, (4 - directions) % 8), (1, -directions % 8)):
+        found = OrientedGradients().transform(np.flip(images, axis))
+        expected = np.flip(maps, axis)[..., mirrored]
+        np.testing.assert_allclose(found**2, expected**2, 0, 1e-12)
 
 
 def test_colours_take_the_strongest_gradient():

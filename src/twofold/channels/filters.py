@@ -15,21 +15,24 @@ _TRUNCATE = 3.0
 
 @lru_cache(maxsize=64)
 def smoothing(size: int, deviation: float, stride: int = 1) -> np.ndarray:
-    """Return the Gaussian smoothing of an axis that keeps every ``stride``-th entry.
+    """Return the Gaussian smoothing of an axis that keeps one of ``stride`` entries.
 
-    Images are continued by reflection, the entry at the border included. The matrix has
-    the shape (size // stride, size), and rows that add up to 1. It is kept for the next
-    block of images, and not to be changed.
+    Those that are kept lie symmetrically, between two pixels if need be, so that a
+    mirrored image has mirrored maps. Images are continued by reflection, the entry at
+    the border included. The matrix has the shape (size // stride, size), and rows that
+    add up to 1. It is kept for the next block of images, and not to be changed.
     """
+    count = size // stride
+    centers = (size - 1 - stride * (count - 1)) / 2 + stride * np.arange(count)
     radius = int(np.ceil(_TRUNCATE * deviation))
-    offsets = np.arange(-radius, radius + 1)
-    kernel = np.exp(-(offsets**2) / (2 * deviation**2))
-    centers = np.arange(stride // 2, size, stride)
-    matrix = np.zeros((len(centers), size))
-    for row, center in enumerate(centers):
-        reflected = (center + offsets) % (2 * size)
+    matrix = np.zeros((count, size))
+    for row, center in zip(matrix, centers, strict=True):
+        first, last = np.ceil(center - radius), np.floor(center + radius)
+        places = np.arange(first, last + 1).astype(int)
+        kernel = np.exp(-((places - center) ** 2) / (2 * deviation**2))
+        reflected = places % (2 * size)
         reflected = np.where(reflected < size, reflected, 2 * size - 1 - reflected)
-        np.add.at(matrix[row], reflected, kernel / kernel.sum())
+        np.add.at(row, reflected, kernel / kernel.sum())
     return matrix
 
 
