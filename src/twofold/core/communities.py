@@ -2,12 +2,14 @@
 
 K-means in the spectral embedding often splits one large cluster and joins two others.
 Many small clusters that are merged step by step seldom do, as the modularity of the
-result shows. Where a cluster has few samples, they follow the noise.
+result shows, and exchanges mend the rest. Where a cluster has few samples, all of this
+follows the noise.
 """
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from twofold.core.exchanges import Halves, exchange_clusters
 from twofold.core.modularity import indicator, modularity, refine_labels
 from twofold.core.spectral import kmeans_labels, spectral_embedding
 
@@ -30,13 +32,16 @@ def graph_clusters(
     n_init: int = 10,
     sample_weight: np.ndarray | None = None,
     points: np.ndarray | None = None,
+    *,
+    exchanges: bool = True,
 ) -> np.ndarray:
     """Cluster the samples of a graph by spectral clustering or by merges.
 
     K-means in the spectral embedding is run for k clusters and for three times as many,
-    which are merged; both are improved by ``refine_labels``. The merged clusters are
-    taken if their modularity is clearly higher. There are none if the finer clusters
-    would have fewer than five samples on average.
+    which are merged; both are improved by ``refine_labels`` and ``exchange_clusters``.
+    The merged clusters are taken if their modularity is clearly higher. If the finer
+    clusters would have fewer than five samples on average, there are neither merged
+    clusters nor exchanges.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def graph_clusters(
         Weights of the samples in K-means; None if all are 1.
     points : array of shape (n, d) or None
         The spectral embedding, if it is known.
+    exchanges : bool, default=True
+        Whether there are exchanges, which take most of the time.
 
     Returns
     -------
@@ -66,6 +73,10 @@ def graph_clusters(
     n_init = -(-n_init // _FINER)
     fine = _refined(weights, kmeans_labels(points, finer, seed, n_init, sample_weight))
     merged = refine_labels(weights, merge_clusters(weights, fine, k))
+    if exchanges:
+        halves: Halves = {}  # of clusters that both have
+        labels = exchange_clusters(weights, labels, seed, halves)
+        merged = exchange_clusters(weights, merged, seed, halves)
     rise = modularity(weights, merged) - modularity(weights, labels)
     return merged if rise > _MARGIN * k / n else labels
 

@@ -11,10 +11,12 @@ def chance_modularity(weights: csr_array, k: int, seed: int) -> float:
     """Return the modularity of ``graph_clusters`` in a randomly rewired graph.
 
     The rewired graph has the same degrees and weights but no cluster structure. Its
-    modularity is positive all the same, and higher the fewer edges there are.
+    modularity is positive all the same, and higher the fewer edges there are. Exchanges
+    would raise it by about a hundredth of itself, in several times the time.
     """
     rewired = rewire(weights, np.random.RandomState(seed))
-    return modularity(rewired, graph_clusters(rewired, k, seed, n_init=1))
+    labels = graph_clusters(rewired, k, seed, n_init=1, exchanges=False)
+    return modularity(rewired, labels)
 
 
 def rewire(weights: csr_array, random: np.random.RandomState) -> csr_array:

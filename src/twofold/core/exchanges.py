@@ -1,0 +1,118 @@
+"""Exchanges of clusters: two are merged while a third is split.
+
+A partition of high modularity can be wrong in one place twice: two clusters are joined
+and another is cut in half. No move of single samples leads out of it, since each move
+alone lowers the modularity. An exchange does both repairs at once.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from twofold.core.modularity import indicator, modularity, refine_labels
+from twofold.core.spectral import spectral_embedding
+
+_MAX_EXCHANGES = 50
+"""Maximum number of exchanges."""
+
+_TRIES = 3
+"""Number of clusters whose splits are tried before the search ends."""
+
+_LEAST_RISE = 1e-9
+"""Rise of the modularity below which an exchange is not worth making."""
+
+_EIGEN_TOL = 1e-4
+"""Tolerance of the eigenvectors by which clusters are split."""
+
+Halves = dict[bytes, np.ndarray]
+"""Samples of one half of each cluster, by the members of the cluster."""
+
+
+def exchange_clusters(
+    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves | None = None
+) -> np.ndarray:
+    """Merge two clusters and split a third as long as the modularity rises.
+
+    Each exchange is followed by ``refine_labels``.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n, n)
+        Symmetric weights W.
+    labels : int array of shape (n,)
+        Cluster of each sample: 0, 1, ..., without an empty cluster.
+    seed : int
+    halves : Halves or None
+        Halves of clusters that are known already; those that are found are added.
+
+    Returns
+    -------
+    int array of shape (n,)
+        As many clusters, whose modularity is at least as high.
+    """
+    best, halves = modularity(weights, labels), {} if halves is None else halves
+    for _ in range(_MAX_EXCHANGES):
+        for proposal in _proposals(weights, labels, seed, halves):
+            trial = refine_labels(weights, proposal)
+            reached = modularity(weights, trial)
+            if reached > best + _LEAST_RISE:
+                labels, best = trial, reached
+                break
+        else:
+            break
+    return labels
+
+
+def _proposals(
+    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves
+) -> list[np.ndarray]:
+    """Return labels after the most promising exchanges, the best first."""
+    k = 1 + labels.max()
+    second = np.zeros(len(labels), dtype=int)  # 1 in the second half of each cluster
+    for cluster in range(k):
+        members = np.flatnonzero(labels == cluster)
+        key = members.tobytes()
+        if key not in halves:
+            halves[key] = _half(weights, members, seed)
+        second[halves[key]] = 1
+    rise = _rise_by_merging(weights, labels + k * second, 2 * k)
+    whole = np.bincount(labels, second, k) == 0  # clusters without a second half
+    split = np.where(whole, -np.inf, -np.diagonal(rise, k))
+    # Clusters are pairs of halves, and the rises of their pairs add up.
+    merge = rise.reshape(2, k, 2, k).sum(axis=(0, 2))
+    found = []
+    for cluster in np.argsort(-split, kind="stable")[:_TRIES]:
+        others = merge.copy()
+        others[cluster], others[:, cluster] = -np.inf, -np.inf
+        np.fill_diagonal(others, -np.inf)
+        a, b = np.unravel_index(np.argmax(others), others.shape)
+        total = split[cluster] + others[a, b]
+        if np.isfinite(total):
+            proposal = np.where(labels == b, a, labels)
+            proposal[(labels == cluster) & (second == 1)] = b
+            found.append((total, proposal))
+    return [proposal for _, proposal in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
+    """Return one of the two clusters within a cluster, empty if there are none.
+
+    A cluster is cut where the second eigenvector changes its sign.
+    """
+    inside = csr_array(weights[members][:, members])
+    points = spectral_embedding(inside, 2, seed, _EIGEN_TOL)
+    positive = (points[:, -1] > 0).astype(int)
+    if positive.all():  # no second eigenvector: there are no edges, or one sample
+        return members[:0]
+    return members[refine_labels(inside, positive) == 1]
+
+
+def _rise_by_merging(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+    """Return by how much merging each pair of clusters raises the modularity, (k, k).
+
+    2 (w_ab / w - d_a d_b / w^2), as for ``merge_clusters``. Clusters may be empty.
+    """
+    members = indicator(labels, k)
+    between = (members.T @ (weights @ members)).toarray()
+    degree = between.sum(axis=1)
+    total = degree.sum() or 1.0
+    return 2 * (between / total - np.outer(degree, degree) / total**2)
