@@ -42,6 +42,7 @@ from twofold.estimators.search.grid import (
     read_weights,
     results,
 )
+from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.plots import plot_search
 from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
@@ -55,8 +56,9 @@ class AutoTSNMF(
     No labels are used. Each candidate gets a preview: its graphs before any iteration,
     and the clusters of these graphs. The score of clusters is their excess modularity,
     the modularity beyond that of a rewired graph, in the two best graphs of each kind:
-    real clusters show in nearness as well as in subspace affinities. The best candidate
-    is fitted with all graph weights and starts, and the fit of the best score is kept.
+    real clusters show in nearness as well as in subspace affinities. Candidates that
+    are nearly as good as the best offer each other their labels. The best candidate is
+    fitted with all graph weights and starts, and the fit of the best score is kept.
 
     Parameters
     ----------
@@ -106,7 +108,8 @@ class AutoTSNMF(
     Attributes
     ----------
     best_estimator_ : TSNMF
-        The fitted model that was chosen.
+        The fitted model that was chosen. Its ``init`` is an array if its start was
+        found in the graph of another candidate.
     best_score_ : float
         Its score: 0 for chance, always below 1; NaN if no graph could be compared.
     labels_ : array of shape (n,)
@@ -290,7 +293,9 @@ class AutoTSNMF(
             curve = choose_number(prober, candidates, numbers, refine=refine)
             if curve is not None:
                 self.cluster_numbers_, self.n_clusters_ = curve, curve.chosen
-        return prober.preview_all(candidates, self.n_clusters_)
+        previews = offer_labels(prober.preview_all(candidates, self.n_clusters_))
+        prober.replace(previews)
+        return previews
 
     def _set_fitted(self, prober: CandidateProber, fits: list[Fit]) -> None:
         """Set the fitted attributes from the first fit of the best score."""

@@ -163,6 +163,7 @@ class Problem:
             options=solver_options(estimator, self.samples, self.bank.n_directions),
             weights=term_weights(estimator, self.bank.energy_weight),
             n_clusters=estimator.n_clusters,
+            init=read_start(estimator, self.given, self.samples),
             seeds=seeds,
             labels_seed=last,
         )
@@ -199,11 +200,6 @@ def make_problem(estimator: Any, given: GivenSamples, bank: Bank) -> Problem:
     samples, mapping = map_samples(bank, given)
     weights = term_weights(estimator, bank.energy_weight)
     check_weights([weights], samples)
-    init = estimator.init
-    if not isinstance(init, str):
-        init = given_start(init, (len(given.order), estimator.n_clusters), samples)
-        # Identical samples start from their mean.
-        init = mean_rows(init[given.order], given.copies.row)
     *seeds, last = draw_seeds(estimator.random_state, estimator.n_init + 1)
     return Problem(
         given=given,
@@ -213,11 +209,21 @@ def make_problem(estimator: Any, given: GivenSamples, bank: Bank) -> Problem:
         options=solver_options(estimator, samples, bank.n_directions),
         weights=weights,
         n_clusters=estimator.n_clusters,
-        init=init,
+        init=read_start(estimator, given, samples),
         seeds=seeds,
         labels_seed=last,
         device=estimator.device,
     )
+
+
+def read_start(estimator: Any, given: GivenSamples, samples: Array) -> str | np.ndarray:
+    """Return the kind of start, or V^0 (rows, k) in the order of the rows."""
+    if isinstance(estimator.init, str):
+        return estimator.init
+    shape = len(given.order), estimator.n_clusters
+    start = given_start(estimator.init, shape, samples)
+    # Identical samples start from their mean.
+    return mean_rows(start[given.order], given.copies.row)
 
 
 def lowest(solutions: list[Solution]) -> Solution:

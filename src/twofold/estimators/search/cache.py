@@ -17,7 +17,7 @@ from twofold.io.staging import check_room, staged_file
 Parts = tuple[csr_array, np.ndarray, float]
 """Adjacency (n, n), labels (n,) and chance modularity of a preview."""
 
-_FORMAT = 2
+_FORMAT = 3
 """Version of the files; raise it when previews of the same samples change."""
 
 

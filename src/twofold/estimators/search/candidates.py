@@ -35,6 +35,7 @@ class Preview:
     labels: np.ndarray  # (n,), clusters of this graph
     chance: float  # modularity found in a rewired graph, which has no clusters
     seconds: float  # time that the preview took
+    offered: bool = False  # whether the labels are another candidate's, adapted
 
     def excess(self, labels: np.ndarray) -> float:
         """Return the excess modularity of labels: their modularity less chance."""
@@ -131,9 +132,14 @@ class CandidateProber:
         self.out_of_time = False  # whether a preview was left out for lack of time
         self._previews: dict[tuple[Candidate, int], Preview | None] = {}
 
+    @property
+    def all_previewed(self) -> bool:
+        """Whether previews are of all samples, not of a subset."""
+        return len(self.subset) == len(self.given.first)
+
     def problem_of(self, channels: str) -> Problem:
         """Return the problem of all samples in the given channels."""
-        if len(self.subset) == len(self.given.first):
+        if self.all_previewed:
             return self.views[channels].problem
         return make_problem(self.base, self.given, self.banks[channels])
 
@@ -187,6 +193,11 @@ class CandidateProber:
         line = f"{candidate}, {k} clusters: {excess:.4f} beyond chance"
         self.progress("candidate", line)
         return preview
+
+    def replace(self, previews: Iterable[Preview]) -> None:
+        """Keep other previews of the same candidates and numbers."""
+        for preview in previews:
+            self._previews[preview.candidate, preview.k] = preview
 
     def preview_all(self, candidates: Iterable[Candidate], k: int) -> list[Preview]:
         """Make previews of candidates until the deadline, fewer directions first.

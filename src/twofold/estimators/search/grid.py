@@ -13,6 +13,7 @@ from sklearn.base import clone
 from twofold.channels import BANKS, PIXELS, Bank
 from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS, default_kind, graph_kind
+from twofold.core.start import indicators
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.mapping import bank_of
 from twofold.estimators.parameters import (
@@ -209,6 +210,9 @@ def fit_best(
         model = clone(base).set_params(
             n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
+        if best.offered and not fits and prober.all_previewed:
+            labels = prober.labels_as_given(best.labels)
+            model.set_params(init=indicators(labels, best.k))
         begin = time.perf_counter()
         pairs = [(best.candidate.energy_weight, weight) for weight in weights]
         models = fit_again(model, pairs, problem, base, X)
