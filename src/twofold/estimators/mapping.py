@@ -59,6 +59,20 @@ def bank_of(channels: Any, given: GivenSamples) -> Bank:
     return BANKS[choose_bank(take(given.stack, given.first[some]))]
 
 
+def channels_of(mapping: Mapping | None) -> Any:
+    """Return the name of the bank that maps samples, or else its transformer."""
+    if mapping is None:
+        return PIXELS
+    own = mapping.transformer
+    same = (
+        name
+        for name, bank in BANKS.items()
+        if type(bank.transformer) is type(own)
+        and bank.transformer.get_params() == own.get_params()
+    )
+    return next(same, own)
+
+
 def map_samples(bank: Bank, given: GivenSamples) -> tuple[Array, Mapping | None]:
     """Return the samples (rows, maps, h', w') that are factorised, scaled.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from twofold._sklearn import HasMethods, Interval, StrOptions, _fit_context
 from twofold.channels import BANKS
@@ -17,6 +18,7 @@ from twofold.core.start import STARTS
 from twofold.estimators.alignment import SHIFTS
 from twofold.estimators.identical import DUPLICATES
 from twofold.estimators.labels import ASSIGNMENTS
+from twofold.estimators.mapping import channels_of
 from twofold.estimators.outcome import set_fitted
 from twofold.estimators.parameters import check_weights, read_pairs, term_weights
 from twofold.estimators.prediction import PredictionMixin
@@ -163,6 +165,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         ``align`` is set, of each aligned sample, over all entries.
     state_ : FittedState
         All that predictions need, see ``twofold.estimators.fitted``.
+    channels_ : str or transformer
+        The channels that were factorised: a name, also of what "auto" has chosen, or
+        the fitted transformer.
     sample_shape_ : tuple of int
         (h, w), (h, w, c) or (f,).
     n_features_in_ : int
@@ -342,6 +347,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
         """``fit`` and then ``transform``."""
         return self.fit(X, mask=mask).transform(X, mask=mask)
+
+    @property
+    def channels_(self) -> Any:
+        """The channels that were factorised."""
+        check_is_fitted(self)
+        return channels_of(self.state_.mapping)
 
     @property
     def _n_features_out(self) -> int:
