@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from twofold.channels import BANKS, PIXELS
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.labels import mean_rows
@@ -38,15 +37,8 @@ def channels_of(model: TSNMF) -> str:
 
     It is the name in ``BANKS``, or else the class of the transformer.
     """
-    mapping = model.state_.mapping
-    if mapping is None:
-        return PIXELS
-    found = mapping.transformer
-    for name, bank in BANKS.items():
-        same = type(bank.transformer) is type(found)
-        if same and bank.transformer.get_params() == found.get_params():
-            return name
-    return type(found).__name__
+    channels = model.channels_
+    return channels if isinstance(channels, str) else type(channels).__name__
 
 
 def moves_of(model: TSNMF) -> Moves | None:

@@ -175,19 +175,14 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
     return inverse, exists
 
 
-def inverse_cholesky(matrices: Array) -> Array:
-    """Return L^-1 (batch, d, d) of positive definite matrices L L', L triangular."""
-    if not is_numpy_array(matrices):
+def lower_solve(factors: Array, right: Array) -> Array:
+    """Solve L X = B for lower triangular L (batch, d, d) and B (batch, d, m)."""
+    if not is_numpy_array(right):
         import torch
 
-        identity = torch.eye(
-            matrices.shape[-1], dtype=matrices.dtype, device=device(matrices)
-        )
-        factor = torch.linalg.cholesky(matrices)
-        return torch.linalg.solve_triangular(factor, identity, upper=False)
-    identity = np.eye(matrices.shape[-1], dtype=matrices.dtype)
-    factors = np.linalg.cholesky(matrices)
-    return np.stack([solve_triangular(each, identity, lower=True) for each in factors])
+        return torch.linalg.solve_triangular(factors, right, upper=False)
+    pairs = zip(factors, right, strict=True)
+    return np.stack([solve_triangular(*pair, lower=True) for pair in pairs])
 
 
 def filter_dtype(array: Array) -> Any:

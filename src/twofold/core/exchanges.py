@@ -20,6 +20,9 @@ _TRIES = 3
 _LEAST_RISE = 1e-9
 """Rise of the modularity below which an exchange is not worth making."""
 
+_N_BLOCKS = 8
+"""Number of blocks of samples that move between the halves of a cluster."""
+
 _EIGEN_TOL = 1e-4
 """Tolerance of the eigenvectors by which clusters are split."""
 
@@ -103,7 +106,7 @@ def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
     positive = (points[:, -1] > 0).astype(int)
     if positive.all():  # no second eigenvector: there are no edges, or one sample
         return members[:0]
-    return members[refine_labels(inside, positive) == 1]
+    return members[refine_labels(inside, positive, _N_BLOCKS) == 1]
 
 
 def _rise_by_merging(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray:

@@ -13,7 +13,7 @@ _MAX_ROUNDS = 20
 """Maximum number of rounds. In a round every sample may move once."""
 
 _N_BLOCKS = 32
-"""Number of blocks of samples. Blocks move in turn, samples of a block together."""
+"""Number of blocks of samples."""
 
 _TOLERANCE = 1e-12
 """Relative tolerance below which a rise of the modularity is taken for rounding."""
@@ -41,7 +41,9 @@ def indicator(labels: np.ndarray, k: int | None = None) -> csr_array:
     return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape)
 
 
-def refine_labels(weights: csr_array, labels: np.ndarray) -> np.ndarray:
+def refine_labels(
+    weights: csr_array, labels: np.ndarray, n_blocks: int = _N_BLOCKS
+) -> np.ndarray:
     """Move single samples between clusters while the modularity rises.
 
     Each sample moves to the cluster where it raises the modularity most, given the
@@ -53,13 +55,15 @@ def refine_labels(weights: csr_array, labels: np.ndarray) -> np.ndarray:
         Symmetric weights W.
     labels : int array of shape (n,)
         Cluster of each sample: 0, 1, ..., without an empty cluster.
+    n_blocks : int, default=32
+        Number of blocks of samples. Blocks move in turn, samples of a block together.
 
     Returns
     -------
     int array of shape (n,)
         Labels whose modularity is at least as high.
     """
-    blocks, degree = _blocks(weights), weights.sum(axis=1)
+    blocks, degree = _blocks(weights, n_blocks), weights.sum(axis=1)
     best = modularity(weights, labels)
     for _ in range(_MAX_ROUNDS):
         candidate = _one_round(blocks, degree, labels)
@@ -85,19 +89,19 @@ class _Block(NamedTuple):
         return np.bincount(cells, self.weights, size).reshape(-1, k)
 
 
-def _blocks(weights: csr_array) -> list[_Block]:
+def _blocks(weights: csr_array, n_blocks: int) -> list[_Block]:
     """Divide the samples into blocks."""
     n = weights.shape[0]
     rows = np.repeat(np.arange(n), np.diff(weights.indptr))
     proper = rows != weights.indices
     rows, ends, data = rows[proper], weights.indices[proper], weights.data[proper]
-    order = np.argsort(rows % _N_BLOCKS, kind="stable")
+    order = np.argsort(rows % n_blocks, kind="stable")
     rows, ends, data = rows[order], ends[order], data[order]
-    count = min(_N_BLOCKS, n)
-    bounds = np.searchsorted(rows % _N_BLOCKS, np.arange(count + 1))
+    count = min(n_blocks, n)
+    bounds = np.searchsorted(rows % n_blocks, np.arange(count + 1))
     return [
         _Block(
-            np.arange(i, n, _N_BLOCKS), rows[part] // _N_BLOCKS, ends[part], data[part]
+            np.arange(i, n, n_blocks), rows[part] // n_blocks, ends[part], data[part]
         )
         for i, part in enumerate(map(slice, bounds[:-1], bounds[1:]))
     ]

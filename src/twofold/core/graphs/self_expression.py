@@ -12,11 +12,13 @@ samples. The largest affinities of a sample are therefore found by a search for 
 largest absolute inner products, and no n x n array is ever held.
 """
 
-from array_api_compat import array_namespace, device
+import numpy as np
+from array_api_compat import array_namespace
 
 from twofold.core.arrays import (
     Array,
-    inverse_cholesky,
+    like,
+    lower_solve,
     positive_or_one,
     squared_norms,
 )
@@ -56,18 +58,21 @@ def affinities(
 
 
 def whitened(features: Array, ridge: float = RIDGE) -> Array:
-    """Return G (batch, n, min(n, d)) of F (batch, n, d), up to a rotation of its rows.
+    """Return G (batch, n, min(n, d)) of F (batch, n, d), up to a rotation.
 
-    For d > n, with FF' = A S^2 A', it is A S (S^2 + ridge I)^-1/2, which takes no
-    product with F.
+    For d <= n, with F'F + ridge I = L L', it is F L'^-1. Else, with FF' = A S^2 A', it
+    is A S (S^2 + ridge I)^-1/2.
     """
     xp = array_namespace(features)
     _, n, d = features.shape
-    if d <= n:
+    if d <= n and features.dtype != xp.float64:
         return features @ whitening_of(features, ridge)
-    mean = xp.mean(squared_norms(features), axis=1)[:, None, None]
-    gram = features @ xp.matrix_transpose(features) / positive_or_one(mean)
-    values, vectors = xp.linalg.eigh(gram)
+    features, _ = _unit_mean_square(features)
+    across = xp.matrix_transpose(features)
+    if d <= n:
+        factor = _cholesky(across @ features, ridge)
+        return xp.matrix_transpose(lower_solve(factor, across))
+    values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     return vectors * xp.sqrt(values / (values + ridge))
 
@@ -81,18 +86,16 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     """
     xp = array_namespace(features)
     _, n, d = features.shape
-    mean = xp.mean(squared_norms(features), axis=1)[:, None, None]
-    scale = 1 / xp.sqrt(positive_or_one(mean))
-    features = features * scale
+    features, scale = _unit_mean_square(features)
     across = xp.matrix_transpose(features)
+    # In single precision, rounding errors of F'F can be as large as the ridge.
     if d <= n and features.dtype == xp.float64:
-        # In single precision, rounding errors of F'F can be as large as the ridge.
-        gram = across @ features + ridge * xp.eye(
-            d, dtype=xp.float64, device=device(features)
-        )
-        return scale * xp.matrix_transpose(inverse_cholesky(gram))
+        gram = across @ features
+        identity = xp.zeros_like(gram) + like(np.eye(d), gram)
+        inverse = lower_solve(_cholesky(gram, ridge), identity)
+        return scale * xp.matrix_transpose(inverse)
     values, vectors = xp.linalg.eigh(across @ features if d <= n else features @ across)
-    values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
+    values = xp.clip(values, min=0.0)[:, None, :]
     shrunk = scale / xp.sqrt(values + ridge)
     if d > n:  # B = F' A S^-1, except for directions without energy
         largest = xp.max(values, axis=-1, keepdims=True)
@@ -101,3 +104,17 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
         inverse = shrunk / xp.sqrt(positive_or_one(values))
         shrunk = xp.where(nonzero, inverse, 0.0 * shrunk)
     return vectors * shrunk
+
+
+def _unit_mean_square(features: Array) -> tuple[Array, Array]:
+    """Scale features to unit mean square norm; also return the factor (batch, 1, 1)."""
+    xp = array_namespace(features)
+    mean = xp.mean(squared_norms(features), axis=1)[:, None, None]
+    scale = 1 / xp.sqrt(positive_or_one(mean))
+    return features * scale, scale
+
+
+def _cholesky(gram: Array, ridge: float) -> Array:
+    """Return the factor L (batch, d, d) of F'F + ridge I = L L'."""
+    xp = array_namespace(gram)
+    return xp.linalg.cholesky(gram + like(ridge * np.eye(gram.shape[-1]), gram))
