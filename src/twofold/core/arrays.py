@@ -181,8 +181,9 @@ def lower_solve(factors: Array, right: Array) -> Array:
         import torch
 
         return torch.linalg.solve_triangular(factors, right, upper=False)
-    pairs = zip(factors, right, strict=True)
-    return np.stack([solve_triangular(*pair, lower=True) for pair in pairs])
+    return np.stack(
+        [solve_triangular(factors[i], right[i], lower=True) for i in range(len(right))]
+    )
 
 
 def filter_dtype(array: Array) -> Any:
