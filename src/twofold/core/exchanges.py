@@ -69,14 +69,7 @@ def _proposals(
     weights: csr_array, labels: np.ndarray, seed: int, halves: Halves
 ) -> list[np.ndarray]:
     """Return labels after the most promising exchanges, the best first."""
-    k = 1 + labels.max()
-    second = np.zeros(len(labels), dtype=int)  # 1 in the second half of each cluster
-    for cluster in range(k):
-        members = np.flatnonzero(labels == cluster)
-        key = members.tobytes()
-        if key not in halves:
-            halves[key] = _half(weights, members, seed)
-        second[halves[key]] = 1
+    k, second = 1 + labels.max(), _second_halves(weights, labels, seed, halves)
     rise = _rise_by_merging(weights, labels + k * second, 2 * k)
     whole = np.bincount(labels, second, k) == 0  # clusters without a second half
     split = np.where(whole, -np.inf, -np.diagonal(rise, k))
@@ -94,6 +87,20 @@ def _proposals(
             proposal[(labels == cluster) & (second == 1)] = b
             found.append((total, proposal))
     return [proposal for _, proposal in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _second_halves(
+    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves
+) -> np.ndarray:
+    """Return 1 for the samples of one half of each cluster, else 0: (n,)."""
+    second = np.zeros(len(labels), dtype=int)
+    for cluster in range(1 + labels.max()):
+        members = np.flatnonzero(labels == cluster)
+        key = members.tobytes()
+        if key not in halves:
+            halves[key] = _half(weights, members, seed)
+        second[halves[key]] = 1
+    return second
 
 
 def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
