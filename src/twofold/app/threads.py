@@ -2,8 +2,8 @@
 
 from threadpoolctl import threadpool_limits
 
-FEWEST_SAMPLES = 10_000
-"""Minimum number of samples for which threads pay; docs/command-line.md measures it."""
+FEWEST_SAMPLES = 50_000
+"""Minimum number of samples for which more than one thread is used."""
 
 
 def suitable_threads(n_samples: int) -> threadpool_limits:
