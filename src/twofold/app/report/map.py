@@ -31,41 +31,44 @@ def layout(features: np.ndarray) -> np.ndarray:
     few different samples, the coordinates are the principal components themselves.
     Identical samples have the same place.
     """
-    first, place = _different(features)
+    if len(features) == 1:
+        return np.full((1, 2), 0.5)
+    squared, neighbors = _nearest(features)
+    first, place = _different(squared, neighbors)
     rows = features[first]
     points = _principal(rows)
     if len(rows) >= _FEWEST:
+        if len(rows) < len(features):  # copies fill each other's lists
+            _, neighbors = _nearest(rows)
         start = points + _APART * _spiral(len(rows))
-        points = embed(_affinities(rows), _START * start)
+        points = embed(_affinities(neighbors), _START * start)
     return _unit_square(points)[place]
 
 
-def _different(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an index of each different row, and for all rows which of them it is."""
-    n = len(features)
-    if n == 1:
-        return np.zeros(1, dtype=int), np.zeros(1, dtype=int)
-    squared, neighbors = _nearest(features, min(N_NEIGHBORS, n - 1))
+def _nearest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return squared distances and indices of nearest neighbours, both (n, q)."""
+    # A third of all samples at most: a graph of all pairs would have no structure.
+    count = max(1, min(N_NEIGHBORS, (len(rows) - 1) // 3))
+    squared, neighbors = nearest(rows[None], count)
+    return squared[0], neighbors[0]
+
+
+def _different(
+    squared: np.ndarray, neighbors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return an index of each different sample, and which of them each sample is."""
     same = _joined(neighbors, squared == 0)
     place = connected_components(same, directed=False)[1]
     return np.unique(place, return_index=True)[1], place
 
 
-def _affinities(rows: np.ndarray) -> csr_array:
-    """Return the symmetric affinities of nearest neighbours, of sum 1.
+def _affinities(neighbors: np.ndarray) -> csr_array:
+    """Return the symmetric affinities of nearest neighbours (n, q), of sum 1.
 
     Neighbours that list each other have twice the affinity of others.
     """
-    # A third of all samples at most: a graph of all pairs would have no structure.
-    neighbors = _nearest(rows, min(N_NEIGHBORS, (len(rows) - 1) // 3))[1]
     joined = _joined(neighbors, np.ones(neighbors.shape))
     return csr_array((joined + joined.T) / (2 * neighbors.size))
-
-
-def _nearest(rows: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances and indices of nearest neighbours: (n, count)."""
-    squared, neighbors = nearest(rows[None], count)
-    return squared[0], neighbors[0]
 
 
 def _joined(neighbors: np.ndarray, weights: np.ndarray) -> csr_array:

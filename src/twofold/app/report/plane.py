@@ -13,7 +13,7 @@ import numpy as np
 from scipy.fft import irfft2, next_fast_len, rfft2
 from scipy.sparse import csr_array
 
-_PHASES = ((100, 12.0, 0.5), (300, 1.0, 0.8))
+_PHASES = ((40, 12.0, 0.8), (100, 1.0, 0.9))
 """Iterations, factor of the attraction and momentum: groups form first, then spread."""
 
 _NODES_PER_BOX = 3
