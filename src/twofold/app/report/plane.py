@@ -1,6 +1,6 @@
 """t-SNE of a graph: its samples in the plane, joined ones near each other.
 
-The points y minimise the divergence of sum_ij p_ij log(p_ij / q_ij), where p_ij are the
+The points y minimise the divergence, sum_ij p_ij log(p_ij / q_ij), where p_ij are the
 given affinities and q_ij is proportional to 1 / (1 + |y_i - y_j|^2). Joined samples
 attract each other, and all repel each other. The repulsion is a convolution of the
 points with a smooth kernel, computed on a grid by FFTs, as Linderman et al. do (2019):
@@ -30,7 +30,7 @@ _LONGEST_STEP = 5.0
 
 
 def embed(affinities: csr_array, start: np.ndarray) -> np.ndarray:
-    """Return points (n, 2) of minimal divergence from the affinities.
+    """Return points (n, 2) of small divergence from the affinities.
 
     Parameters
     ----------
