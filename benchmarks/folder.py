@@ -3,17 +3,26 @@
 import csv
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pages
 
+from twofold import TSNMF, AutoTSNMF
+from twofold.app import workflow
+from twofold.app.report.map import layout
+from twofold.app.results import projected
+from twofold.app.threads import suitable_threads
+
 MARKER = "<!-- measured by benchmarks/folder.py -->"
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "digit_files.py"
 COUNT = 2000
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def run(*command: str, folder: Path) -> tuple[str, float]:
@@ -27,6 +36,40 @@ def run(*command: str, folder: Path) -> tuple[str, float]:
         text=True,
     )
     return done.stdout.strip(), time.perf_counter() - begin
+
+
+def cpu_seconds(command: tuple[str, ...], folder: Path, env: dict[str, str]) -> float:
+    """The seconds that all cores together spend on a Python program."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        env={**free_threads(), **env},
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def free_threads() -> dict[str, str]:
+    """The environment, without limits on threads."""
+    return {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+
+
+def fit_and_map(folder: Path) -> tuple[float, float, float]:
+    """The CPU seconds of the search, of one fit at the defaults, and of its map."""
+    images = workflow.read(folder / "digits").images
+    times = [time.process_time()]
+    with suitable_threads(len(images)):
+        AutoTSNMF(10, random_state=0).fit(images)
+        times.append(time.process_time())
+        model = TSNMF(10, random_state=0).fit(images)
+        times.append(time.process_time())
+        layout(projected(model, images))
+        times.append(time.process_time())
+    search, fit, plane = (b - a for a, b in pairwise(times))
+    return search, fit, plane
 
 
 def report() -> str:
@@ -47,6 +90,11 @@ def report() -> str:
             *("-m", "twofold", "predict", "digits-clusters", "digits"), folder=folder
         )
         agreement = agreeing(table, (results / "assignments.csv").read_text())
+        search, fit, plane = fit_and_map(folder)
+        command = ("-m", "twofold", "cluster", "digits", *options, "--force")
+        default, single = (
+            cpu_seconds(command, folder, env) for env in ({}, ONE_THREAD)
+        )
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     call = f"$ twofold cluster digits {' '.join(options)}"
     return "\n".join(
@@ -62,6 +110,12 @@ def report() -> str:
             f"took {seconds:.1f} s. `twofold predict` on the same folder took "
             f"{again:.1f} s and gave {agreement:,} of the {COUNT:,} images the cluster "
             "that they have in `assignments.csv`.",
+            "",
+            f"All cores together spend {default:.1f} s on `twofold cluster`, and "
+            f"{single:.1f} s where the environment allows one thread alone: "
+            f"{default / single:.2f} times as much. The search takes {search:.1f} s of "
+            f"it, and the map {plane:.1f} s; a single fit, at the defaults, would take "
+            f"{fit:.1f} s.",
             "",
             "| file | MB |",
             "| --- | --- |",

@@ -80,6 +80,22 @@ def aligned(model: TSNMF, X: Any) -> Any:
     return to_numpy(images).reshape(samples.shape)
 
 
+def projected(model: TSNMF, X: Any) -> np.ndarray:
+    """Return completed samples as the learned directions see them, one row each.
+
+    A row has what both sides keep of the sample. Both have the same mean square.
+    """
+    samples = to_numpy(read_numbers(X, "X"))
+    stack = to_stack(samples.reshape(len(samples), -1), model.sample_shape_)
+    sides = map(to_numpy, model.state_.projected(stack))
+    return np.concatenate([side / _root_mean_square(side) for side in sides], axis=1)
+
+
+def _root_mean_square(rows: np.ndarray) -> float:
+    """Return the root mean square of the norms of rows, or 1 if it is 0."""
+    return float(np.sqrt(np.mean(np.linalg.norm(rows, axis=1) ** 2))) or 1.0
+
+
 def assign_trained(
     model: TSNMF, X: Any, missing: np.ndarray | None = None
 ) -> Assignments:

@@ -44,6 +44,7 @@ from twofold.app.results import (
     typical_orders,
     typicality,
 )
+from twofold.app.threads import suitable_threads
 from twofold.estimators import load_model, save_model
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
@@ -100,17 +101,9 @@ def cluster(
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
     missing_values = _base_model(model).missing_values
     check_collection(collection, missing_values, fitted=True)
-    _fit(model, collection)
-    extras = (sort, missing_values is not None, isinstance(model, AutoTSNMF))
-    # Optional files, and the five that are always reported by ``_write_files``.
-    total = 5 + sum(map(bool, extras))
-    with _writing_to(folder), staged_folder(folder, replace=force) as new:
-        files = _write_files(collection, model, folder, new, sort)
-        for done, file in enumerate(files):
-            report("writing", done, total, file=file)
-        # The folder may have been filled by another program since the first check.
-        check_folder(folder, force=force)
-        report("writing", total, total)
+    with suitable_threads(len(collection.images)):
+        _fit(model, collection)
+        _write(collection, model, folder, sort, force=force)
     return folder / "report.html"
 
 
@@ -133,6 +126,28 @@ def _fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
     else:
         report("fitting", 0, model.max_iter)
     model.fit(collection.images)
+
+
+def _write(
+    collection: Collection,
+    model: TSNMF | AutoTSNMF,
+    folder: Path,
+    sort: str | None,
+    *,
+    force: bool,
+) -> None:
+    """Write the folder of results of a fitted model; parameters as for ``cluster``."""
+    is_search = isinstance(model, AutoTSNMF)
+    fills_in = _base_model(model).missing_values is not None
+    # Optional files, and the five that are always reported by ``_write_files``.
+    total = 5 + sum(map(bool, (sort, fills_in, is_search)))
+    with _writing_to(folder), staged_folder(folder, replace=force) as new:
+        files = _write_files(collection, model, folder, new, sort)
+        for done, file in enumerate(files):
+            report("writing", done, total, file=file)
+        # The folder may have been filled by another program since the first check.
+        check_folder(folder, force=force)
+        report("writing", total, total)
 
 
 @contextmanager
@@ -251,8 +266,9 @@ def predict(
         )
     collection = replace(collection, images=images)
     check_collection(collection, model.missing_values, fitted=False)
-    assignments = assign_new(model, images)
-    return collection, assignments, origin.nearest(model, assignments)
+    with suitable_threads(len(images)):
+        assignments = assign_new(model, images)
+        return collection, assignments, origin.nearest(model, assignments)
 
 
 def rewrite_report(folder: Path) -> Path:

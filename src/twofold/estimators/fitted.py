@@ -65,6 +65,21 @@ class FittedState:
         self, samples: Array, missing: Array | None = None
     ) -> Prediction:
         """As ``predict``, of samples that are ``aligned`` already."""
+        samples = self._factorized(samples)
+        prediction = self._predict_projected(project_both(samples, self.projections))
+        if missing is None or self.mapping is not None or self.alignment is not None:
+            return prediction
+        # Once more with the missing entries that the model fills in, as in the fit.
+        samples = self._refilled(samples, missing, prediction)
+        return self._predict_projected(project_both(samples, self.projections))
+
+    def projected(self, samples: Array) -> tuple[Array, ...]:
+        """Project completed samples (m, c, h, w) by each side: arrays (m, d)."""
+        samples = self._factorized(self.aligned(samples))
+        return project_both(samples, self.projections)
+
+    def _factorized(self, samples: Array) -> Array:
+        """Map and scale aligned samples (m, c, h, w) as those that were factorised."""
         dtype = to_numpy(self.components).dtype
         if self.mapping is not None:
             samples = self.mapping.new_samples(samples, dtype)
@@ -72,13 +87,7 @@ class FittedState:
             divisor = new_divisors(samples, self.scale, self.typical_norm, dtype)
             samples = scaled(samples, divisor)
         # Scaled in their own precision, which may exceed the precision of the model.
-        samples = like(samples, self.components)
-        prediction = self._predict_projected(project_both(samples, self.projections))
-        if missing is None or self.mapping is not None or self.alignment is not None:
-            return prediction
-        # Once more with the missing entries that the model fills in, as in the fit.
-        samples = self._refilled(samples, missing, prediction)
-        return self._predict_projected(project_both(samples, self.projections))
+        return like(samples, self.components)
 
     def _predict_projected(self, projected: tuple[Array, ...]) -> Prediction:
         # The numbers of a forged model file may be finite but not their products.

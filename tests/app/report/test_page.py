@@ -206,7 +206,12 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     model.left_projection_ = model.right_projection_ = np.eye(16)[:, :5]
     model.objective_history_ = np.linspace(2, 1, 50)
     nothing = {"mapping": None, "alignment": None}
-    model.state_ = SimpleNamespace(**nothing, aligned=lambda stack: stack)
+    model.sample_shape_ = images.shape[1:]
+    model.state_ = SimpleNamespace(
+        **nothing,
+        aligned=lambda stack: stack,
+        projected=lambda stack: (stack.reshape(n, -1),),
+    )
     centroids = rng.uniform(size=(k, 64, 64, 3))
     monkeypatch.setattr(TSNMF, "inverse_transform", lambda self, codes: centroids)
     monkeypatch.setattr(

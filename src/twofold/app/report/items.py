@@ -11,6 +11,7 @@ from twofold.app.report.clustering import Clustering
 from twofold.app.report.map import layout
 from twofold.app.report.pictures import names_image
 from twofold.app.report.schema import Count, Fraction, Link, Number, Part
+from twofold.app.results import projected
 
 
 class Item(Part, frozen=True):
@@ -34,7 +35,8 @@ class Item(Part, frozen=True):
 def make_items(clustering: Clustering, folder: Path) -> list[Item]:
     """Return the shown samples; ``folder`` has the page, where their links start."""
     collection, assigned = clustering.collection, clustering.assignments
-    points = layout(assigned.coefficients[clustering.shown])
+    shown = collection.images[clustering.shown]
+    points = layout(projected(clustering.model, shown))
     return [
         Item(
             name=printable(collection.names[i]),
