@@ -159,6 +159,8 @@ def _chunk(chunk: Any) -> np.ndarray:
             raise ValueError(
                 f"its lists must have one length, got {lengths[0]} and {lengths[-1]}"
             )
+        if lengths.tolist() == [0]:
+            raise ValueError("its lists are empty")
         shape.append(int(lengths[0]) if len(lengths) else 0)
         chunk = chunk.flatten()
         chunk = getattr(chunk, "storage", chunk)
