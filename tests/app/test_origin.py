@@ -76,6 +76,8 @@ def test_it_comes_back_from_a_file(collection, origin, model, tmp_path):
         ("rows", [0, 1, 10**30]),
         ("rows", [0, 0, 0]),
         ("rows", [[0], [1], [2]]),
+        ("images", [0, 4]),
+        ("images", "4 x 4"),
         ("more", "fields"),
         ("1", 1),
     ],
@@ -88,9 +90,12 @@ def test_what_is_no_origin_is_refused(origin, model, change, value):
 
 def test_missing_fields_and_models_of_other_makers(origin, model):
     whole = origin.as_dict()
-    # Models that say nothing of frames are of a time when files had but one.
-    earlier = {key: value for key, value in whole.items() if key != "frames"}
+    # Models that say nothing of frames are of a time when files had but one, and those
+    # that say nothing of images were fitted to them.
+    later = ("frames", "images")
+    earlier = {key: value for key, value in whole.items() if key not in later}
     assert Origin.from_dict(earlier, model).frames == "all"
+    assert Origin.from_dict(earlier, model).images is None
     for name in earlier:
         about = {key: value for key, value in whole.items() if key != name}
         with pytest.raises(ValueError, match="says nothing of its images"):

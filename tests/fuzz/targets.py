@@ -16,6 +16,8 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from array_forging import make_mat73
 from fuzz.target import MEMORY, Target
 from model_forging import container, digest, split
@@ -26,6 +28,7 @@ from scipy.io import savemat
 from twofold import TSNMF
 from twofold.app import workflow
 from twofold.app.collection import Collection
+from twofold.app.features import read_features
 from twofold.app.report import read_report, render
 from twofold.estimators import load_model
 from twofold.estimators.search.cache import PreviewCache
@@ -48,6 +51,12 @@ def read_numbers(path):
     with suppress(*EXPECTED):
         read_stack(path, max_memory=MEMORY)
     return read_arrays(path, max_memory=MEMORY)
+
+
+def read_table(path):
+    with suppress(*EXPECTED):
+        read_features(path, max_memory=MEMORY)
+    return read_numbers(path)
 
 
 def read_picture(path):
@@ -109,6 +118,23 @@ def npy_files():
 
 def npz_files():
     return [written(np.savez, **NUMBERS), written(np.savez_compressed, **NUMBERS)]
+
+
+def named_npz_files():
+    names = np.array([f"{i}.png" for i in range(len(STACK))])
+    return [written(np.savez, e=STACK, path=names)]
+
+
+def parquet_files():
+    names = [f"{i}.png" for i in range(len(STACK))]
+    lists = pa.table({"path": names, "e": STACK.tolist(), "label": LABELS})
+    flat = pa.table({"path": names, "a": STACK[:, 0], "b": LABELS, "t": LABELS > 1})
+    plain = {"compression": "none", "use_dictionary": False, "row_group_size": 2}
+    return [
+        written(lambda file, t=table, o=options: pq.write_table(t, file, **o))
+        for table in (lists, flat)
+        for options in ({}, plain, {"data_page_version": "2.0"})
+    ]
 
 
 def mat_files(**options):
@@ -251,6 +277,8 @@ TARGETS = {
     "npy": Target("a.npy", read_numbers, npy_files),
     "npz": Target("a.npz", read_numbers, npz_files),
     "npz-inside": Target("a.npz", read_numbers, npy_files, zipped),
+    "npz-names": Target("a.npz", read_table, named_npz_files),
+    "parquet": Target("a.parquet", read_table, parquet_files),
     "mat4": Target("a.mat", read_numbers, partial(mat_files, format="4")),
     "mat5": Target("a.mat", read_numbers, mat_files),
     "mat5-packed": Target("a.mat", read_numbers, packed_mat_files),

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from twofold import io
+from twofold.app.features import Features, Listing, read_features, rows_of
 from twofold.estimators.reading import check_entries, marked, read_numbers
 from twofold.io.arrays import READERS, open_arrays, shaped
 from twofold.paper import datasets
@@ -30,7 +31,7 @@ class Reading:
     size: tuple[int, int] | None = None  # (h, w) of images; None chooses it
     color: bool | None = None  # whether images keep colours; None chooses
     fit: str = "stretch"  # "stretch" or "crop", for images of other proportions
-    key: str | None = None  # name of the array in an array file
+    key: str | None = None  # name of the array in an array file, or of features
     sample_shape: tuple[int, ...] | None = None  # shape of a sample in a flat row
     order: str = "C"  # "C" or "F", order of the entries of such a row
     # Value of missing pixels of image files; resizing does not blend them.
@@ -57,6 +58,14 @@ class Collection:
     thumbnail_sizes: np.ndarray | None = None  # (n, 2), heights and widths
     # Mask of the shape of ``images``: the entries that a model has filled in.
     missing: np.ndarray | None = None
+    # What samples are compared by rather than by their images: numbers (n, d), or
+    # matrices (n, p, c) or (n, h, w, c).
+    features: np.ndarray | None = None
+
+    @property
+    def samples(self) -> np.ndarray:
+        """What a model is fitted to: the features if there are any, or the images."""
+        return self.images if self.features is None else self.features
 
 
 def read_collection(
@@ -65,6 +74,7 @@ def read_collection(
     *,
     labels: str | None = None,
     thumbnails: bool = False,
+    features: str | Path | None = None,
 ) -> Collection:
     """Read a collection of samples.
 
@@ -82,15 +92,57 @@ def read_collection(
         of an array in an array file. Data sets always include their classes.
     thumbnails : bool, default=False
         Whether to make thumbnails of image files.
+    features : str, Path or None, default=None
+        An array file with features of each sample, as in ``Collection``: in the order
+        of the files, with or without those that cannot be read, or with an array of
+        paths or file names. ``reading.key`` names the array if the source is no array
+        file. The samples are then compared by these.
     """
     reading = reading or Reading()
     kind = kind_of(source)
+    if features is None:
+        return _read_kind(kind, source, reading, labels, thumbnails)[0]
+    # Before the images, which may take minutes.
+    key = None if kind == "array" else reading.key
+    table = read_features(features, key, reading.max_memory)
+    collection, files = _read_kind(kind, source, reading, labels, thumbnails)
+    return _with_features(collection, table, files, folder_of(source), key)
+
+
+def _read_kind(
+    kind: str,
+    source: Source,
+    reading: Reading,
+    labels: str | None,
+    thumbnails: bool,
+) -> tuple[Collection, list[str]]:
+    """Read a source of a kind; also return all files, or samples of other sources."""
     if kind == "images":
         return _from_images(source, reading, labels, thumbnails)
     assert isinstance(source, str | Path)
     if kind == "array":
-        return _from_array_file(Path(source), reading, labels)
-    return _from_data_set(str(source), labels)
+        collection = _from_array_file(Path(source), reading, labels)
+    else:
+        collection = _from_data_set(str(source), labels)
+    return collection, collection.names
+
+
+def _with_features(
+    collection: Collection,
+    table: Features,
+    files: list[str],
+    folder: Path,
+    key: str | None,
+) -> Collection:
+    """Add the features of the samples; ``key`` is that of the features, if any."""
+    skipped = [name for name, _ in collection.skipped]
+    rows = rows_of(table, Listing(collection.names, files, skipped, folder))
+    if rows.dtype == bool:
+        rows = rows.astype(np.uint8)
+    reading = collection.reading
+    if key is not None:
+        reading = replace(reading, key=key)
+    return replace(collection, features=rows, reading=reading)
 
 
 def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
@@ -107,17 +159,22 @@ def check_collection(
 
     Their squares must be numbers, too: ``fitted`` is as for ``check_entries``.
     """
-    missing = missing_entries(collection.images, missing_values)
-    rows = collection.images.reshape(missing.shape)
+    _check_features(collection)
+    title = collection.title
+    if collection.features is not None:
+        title = f"features of {title}"
+    missing = missing_entries(collection.samples, missing_values)
+    rows = collection.samples.reshape(missing.shape)
     wrong = ~(np.isfinite(rows) | missing)  # missing entries may be NaN
     if wrong.any():
         n_nan = int(np.isnan(rows[wrong]).sum())
         way_out = "cluster with --missing nan to fit what was observed, or "
         raise ValueError(
-            f"{collection.title} must be finite, got {n_nan} NaN and "
+            f"{title} must be finite, got {n_nan} NaN and "
             f"{wrong.sum() - n_nan} infinite entries, the first in "
             f"{collection.names[wrong.any(axis=1).argmax()]}; "
-            f"{way_out if n_nan else ''}leave these samples out"
+            f"{way_out if n_nan and collection.features is None else ''}leave these "
+            "samples out"
         )
     empty = np.flatnonzero(missing.all(axis=1))
     if len(empty):
@@ -129,7 +186,19 @@ def check_collection(
         )
     if rows.dtype.kind == "f":  # integers are never too large
         observed = np.where(missing, 0, rows) if missing.any() else rows
-        check_entries(read_numbers(observed, "X"), collection.title, fitted=fitted)
+        check_entries(read_numbers(observed, "X"), title, fitted=fitted)
+
+
+def _check_features(collection: Collection) -> None:
+    """Raise a ValueError unless there are features of each sample, or none at all."""
+    features, n = collection.features, len(collection.images)
+    if features is None:
+        return
+    if not 2 <= np.ndim(features) <= 4 or len(features) != n:
+        raise ValueError(
+            f"features must be a row (n, d) or a matrix (n, p, c) for each of the {n} "
+            f"samples, got shape {np.shape(features)}"
+        )
 
 
 def kind_of(source: Source) -> str:
@@ -181,8 +250,8 @@ def _from_images(
     reading: Reading,
     labels: str | None,
     thumbnails: bool,
-) -> Collection:
-    """Read image files."""
+) -> tuple[Collection, list[str]]:
+    """Read image files; also return all that were listed."""
     if labels not in (None, FOLDERS):
         raise ValueError(f"labels of image files can be {FOLDERS!r}, got {labels!r}")
     data = io.read_images(
@@ -203,7 +272,7 @@ def _from_images(
             f"{data.target_names[0]!r}"
         )
     height, width, *channels = data.images.shape[1:]
-    return Collection(
+    collection = Collection(
         title=name_of(source),
         images=data.images,
         names=data.names,
@@ -222,6 +291,7 @@ def _from_images(
         thumbnails=data.get("thumbnails"),
         thumbnail_sizes=data.get("thumbnail_sizes"),
     )
+    return collection, list(map(str, data.files))
 
 
 def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collection:

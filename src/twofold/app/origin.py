@@ -23,12 +23,15 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     representatives: list[str]  # names of the most typical sample of each cluster
     rows: list[Annotated[int, msgspec.Meta(ge=0)]]  # their indices in the training set
     frames: Literal["all", "first"] = "all"  # as in ``Reading``
+    # Shape of the images if the model was fitted to features, else None.
+    images: list[Annotated[int, msgspec.Meta(ge=1)]] | None = None
 
     @classmethod
     def of(cls, collection: Collection, orders: list[np.ndarray]) -> "Origin":
         """Describe a collection, given the samples of each cluster in typical order."""
         rows = [int(order[0]) for order in orders]
         reading = collection.reading
+        has_features = collection.features is not None
         return cls(
             title=collection.title,
             fit=reading.fit,
@@ -37,6 +40,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             representatives=[collection.names[i] for i in rows],
             rows=rows,
             frames="first" if reading.frames == "first" else "all",
+            images=list(collection.images.shape[1:]) if has_features else None,
         )
 
     @classmethod
@@ -61,7 +65,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def reading(self, model: TSNMF, key: str | None = None) -> Reading:
         """Return how to read new samples for ``model``."""
-        shape = model.sample_shape_
+        shape = model.sample_shape_ if self.images is None else self.images
         return Reading(
             size=(shape[0], shape[1]) if len(shape) > 1 else None,
             color=len(shape) == 3,

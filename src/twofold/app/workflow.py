@@ -45,6 +45,7 @@ from twofold.app.results import (
     typicality,
 )
 from twofold.app.threads import suitable_threads
+from twofold.channels import PIXELS
 from twofold.estimators import load_model, save_model
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
@@ -54,10 +55,16 @@ from twofold.progress import report
 
 
 def read(
-    source: Source, reading: Reading | None = None, *, labels: str | None = None
+    source: Source,
+    reading: Reading | None = None,
+    *,
+    labels: str | None = None,
+    features: str | Path | None = None,
 ) -> Collection:
     """Read a collection with thumbnails, and report each file that is read."""
-    return read_collection(source, reading, labels=labels, thumbnails=True)
+    return read_collection(
+        source, reading, labels=labels, thumbnails=True, features=features
+    )
 
 
 def cluster(
@@ -76,10 +83,12 @@ def cluster(
     Parameters
     ----------
     collection : Collection
-        Samples.
+        Samples. If it has ``features``, these are what is clustered, and its images
+        are what is shown.
     model : TSNMF or AutoTSNMF
         Model to fit. For a search, the results describe its best model, and include a
-        table of the search.
+        table of the search. Of a model for features, which have no gradients, the
+        channels become "pixels" if they are "auto".
     folder : str or Path
         Folder of results, which appears when all of its files are written.
     sort : {"copy", "link"} or None, default=None
@@ -100,6 +109,8 @@ def cluster(
     if sort and not collection.paths:
         raise ValueError(f"sort={sort!r} needs image files, and there are none")
     missing_values = _base_model(model).missing_values
+    if collection.features is not None:
+        _prepare_for_features(model)
     check_collection(collection, missing_values, fitted=True)
     with suitable_threads(len(collection.images)):
         _fit(model, collection)
@@ -119,13 +130,29 @@ def _base_model(model: TSNMF | AutoTSNMF) -> TSNMF:
     return model
 
 
+def _prepare_for_features(model: TSNMF | AutoTSNMF) -> None:
+    """Take the features as they are; raise for what only images have."""
+    base = _base_model(model)
+    wrong = {
+        "missing_values": base.missing_values is not None,
+        "align": base.align is not False,
+        "channels": model.channels not in ("auto", PIXELS, [PIXELS], (PIXELS,)),
+    }
+    for name in (name for name, is_wrong in wrong.items() if is_wrong):
+        raise ValueError(
+            f"{name} must be left at its default with features, which are compared as "
+            f"they are, got {getattr(base if name != 'channels' else model, name)!r}"
+        )
+    model.set_params(channels=PIXELS)
+
+
 def _fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
     """Fit a model; report its stage before the first candidate or iteration."""
     if isinstance(model, AutoTSNMF):
         report("searching", 0, 0)
     else:
         report("fitting", 0, model.max_iter)
-    model.fit(collection.images)
+    model.fit(collection.samples)
 
 
 def _write(
@@ -175,17 +202,18 @@ def _write_files(
     model = fitted_model(given)
     search = given if isinstance(given, AutoTSNMF) else None
     yield "assignments.csv"
-    images, missing = filled_in(model, collection.images)
-    collection = replace(collection, images=images, missing=missing)
-    assignments = assign_trained(model, images, missing)
-    typical = typicality(aligned(model, images), assignments.clusters)
+    samples, missing = filled_in(model, collection.samples)
+    if collection.features is None:  # of features, nothing is missing
+        collection = replace(collection, images=samples, missing=missing)
+    assignments = assign_trained(model, samples, missing)
+    typical = typicality(aligned(model, samples), assignments.clusters)
     origin = Origin.of(collection, typical_orders(assignments.clusters, typical))
     nearest = origin.nearest(model, assignments)
     rows = assignment_rows(collection.names, assignments, nearest)
     save_csv(new / "assignments.csv", COLUMNS, rows)
     save_csv(new / "skipped.csv", ("path", "reason"), collection.skipped)
     yield "duplicates.csv"
-    groups = near_duplicates(collection.images)
+    groups = near_duplicates(collection.samples)
     lines = [(g, collection.names[i]) for g, group in enumerate(groups) for i in group]
     save_csv(new / "duplicates.csv", ("group", "path"), lines)
     yield "model.safetensors"
@@ -216,6 +244,7 @@ def predict(
     path: Path,
     source: Source,
     *,
+    features: str | Path | None = None,
     key: str | None = None,
     max_memory: int | None = None,
 ) -> tuple[Collection, Assignments, list[str]]:
@@ -228,9 +257,12 @@ def predict(
     source : str, Path or sequence of them
         Source as for ``read_collection``. It is read with the options with which the
         training samples were read.
+    features : str, Path or None, default=None
+        Array file with the features of the samples, as for ``read_collection``, for a
+        model that was fitted to features.
     key : str or None, default=None
         Name of the array in an array file, if it differs from that of the training
-        samples.
+        samples; or of the features, if ``source`` is no array file.
     max_memory : int or None, default=None
         Bytes that what is read may take; None chooses.
 
@@ -248,27 +280,58 @@ def predict(
     model, about = load_model(path)
     origin = Origin.from_dict(about, model)
     shape = model.sample_shape_
-    if len(shape) == 1 and kind_of(source) == "images":
+    _check_kind(origin, shape, path, source, features)
+    reading = replace(origin.reading(model, key), max_memory=max_memory)
+    collection = read_collection(source, reading, features=features)
+    samples = collection.samples
+    # Flat rows do not need --sample-shape again: the model has the shape.
+    if samples.ndim == 2 and samples.shape[1] == math.prod(shape):
+        order = origin.order if features is None else "C"
+        samples = unflatten(samples, shape, order)
+    if samples.shape[1:] != shape:
+        what = f"samples of {source}" if features is None else f"features in {features}"
+        came = _shown_shape(samples.shape[1:])
+        raise ValueError(
+            f"{what} must be {_shown_shape(shape)} for the model in {path}, got {came}"
+        )
+    if features is None:
+        collection = replace(collection, images=samples)
+    else:
+        collection = replace(collection, features=samples)
+    check_collection(collection, model.missing_values, fitted=False)
+    with suitable_threads(len(samples)):
+        assignments = assign_new(model, samples)
+        return collection, assignments, origin.nearest(model, assignments)
+
+
+def _check_kind(
+    origin: Origin,
+    shape: tuple[int, ...],
+    path: Path,
+    source: Source,
+    features: str | Path | None,
+) -> None:
+    """Raise a ValueError unless a model takes what is given: images or features."""
+    if origin.images is not None and features is None:
+        raise ValueError(
+            f"features must be given for the model in {path}, which was fitted to "
+            f"features of {_shown_shape(shape)} and not to images; name their file"
+        )
+    if origin.images is None and features is not None:
+        raise ValueError(
+            f"features must be left out for the model in {path}, which was fitted to "
+            f"the samples themselves, got {features}"
+        )
+    if features is None and len(shape) == 1 and kind_of(source) == "images":
         raise ValueError(
             f"the model in {path} takes vectors of {shape[0]} entries, not images; "
             "name an array file"
         )
-    reading = replace(origin.reading(model, key), max_memory=max_memory)
-    collection = read_collection(source, reading)
-    images = collection.images
-    # Flat rows do not need --sample-shape again: the model has the shape.
-    if images.ndim == 2 and images.shape[1] == math.prod(shape):
-        images = unflatten(images, shape, origin.order)
-    if images.shape[1:] != shape:
-        needed, came = (" x ".join(map(str, s)) for s in (shape, images.shape[1:]))
-        raise ValueError(
-            f"samples of {source} must be {needed} for the model in {path}, got {came}"
-        )
-    collection = replace(collection, images=images)
-    check_collection(collection, model.missing_values, fitted=False)
-    with suitable_threads(len(images)):
-        assignments = assign_new(model, images)
-        return collection, assignments, origin.nearest(model, assignments)
+
+
+def _shown_shape(shape: tuple[int, ...]) -> str:
+    """Return a shape as a message shows it, such as 48 x 64."""
+    return " x ".join(map(str, shape))
 
 
 def rewrite_report(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Read numeric arrays from .mat, .npy, .npz, CSV and text files, without pickle."""
+"""Read numeric arrays from .mat, .npy, .npz, Parquet and text files, not by pickle."""
 
 import math
 import operator
@@ -14,6 +14,7 @@ from twofold.io.hdf5 import hdf5_arrays
 from twofold.io.mat4 import mat4_arrays
 from twofold.io.mat5 import mat5_arrays
 from twofold.io.numpy_files import npy_arrays, npz_arrays
+from twofold.io.parquet import parquet_arrays
 from twofold.io.stored import StoredArray
 from twofold.io.text import text_arrays
 
@@ -37,9 +38,11 @@ def read_stack(
     Parameters
     ----------
     path : str or Path
-        A .mat (version 4, 5 or 7.3), .npy, .npz, .csv, .txt, .tsv or .data file. Empty
-        cells of a text file become NaN. Nothing is unpickled, and no other file is
-        read that the file may name.
+        A .mat (version 4, 5 or 7.3), .npy, .npz, .parquet, .csv, .txt, .tsv or .data
+        file. Empty cells of a text file become NaN. In a Parquet file, a column of
+        lists of numbers is an array; without one, all columns of numbers are the
+        array "data". Nothing is unpickled, and no other file is read that the file
+        may name.
     key : str or None, default=None
         Name of the array in the file. None takes the only array, or the only array
         with at least two axes longer than 1. Other arrays are not read.
@@ -118,14 +121,23 @@ class ArrayFile:
     path : Path
         The file, for messages.
     arrays : dict of str to StoredArray
-        Its arrays by name.
+        Its arrays of numbers, by name.
+    texts : dict of str to StoredArray
+        Its arrays of texts, by name.
     limit : int
         Bytes that the arrays that are read may take.
     """
 
-    def __init__(self, path: Path, arrays: dict[str, StoredArray], limit: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        arrays: dict[str, StoredArray],
+        texts: dict[str, StoredArray],
+        limit: int,
+    ) -> None:
         self.path = path
         self.arrays = arrays
+        self.texts = texts
         self._limit = limit
 
     def checked_name(self, name: str, argument: str = "key") -> str:
@@ -153,7 +165,8 @@ class ArrayFile:
         """Read the arrays of these names, and no others."""
         names = list(dict.fromkeys(names))
         self._check_refusals(names)
-        n_bytes = sum(self.arrays[name].n_bytes for name in names)
+        stored = self.arrays | self.texts
+        n_bytes = sum(stored[name].n_bytes for name in names)
         shown = " and ".join(names) if len(names) < 3 else f"its {len(names)} arrays"
         claim = f"{self.path}: {shown} would take {as_size(n_bytes)}"
         if n_bytes > self._limit:
@@ -163,15 +176,16 @@ class ArrayFile:
             )
         try:
             with _reasons(self.path):
-                return {name: self.arrays[name].read() for name in names}
+                return {name: stored[name].read() for name in names}
         except MemoryError:
             raise MemoryError(f"{claim}, and there is not as much memory") from None
 
     def _check_refusals(self, names: Iterable[str]) -> None:
         """Raise a ValueError for an array that is not to be read."""
+        stored = self.arrays | self.texts
         for name in names:
-            if self.arrays[name].refusal:
-                raise ValueError(f"{self.path}: {name} {self.arrays[name].refusal}")
+            if stored[name].refusal:
+                raise ValueError(f"{self.path}: {name} {stored[name].refusal}")
 
     def _shapes(self) -> str:
         """Return the names and shapes of all arrays."""
@@ -200,13 +214,15 @@ def open_arrays(path: str | Path, max_memory: int | None = None) -> Iterator[Arr
         try:
             with _reasons(path):
                 file = stack.enter_context(path.open("rb"))
-                arrays = stack.enter_context(READERS[ending](file))
+                found = stack.enter_context(READERS[ending](file))
         except MemoryError as error:  # a header takes little memory
             raise ValueError(f"{path}: has a damaged header") from error
-        arrays = {k: a for k, a in arrays.items() if math.prod(a.shape)}
+        texts = {name: array for name, array in found.items() if array.is_text}
+        filled = {name: a for name, a in found.items() if math.prod(a.shape)}
+        arrays = {name: a for name, a in filled.items() if name not in texts}
         if not arrays:
             raise ValueError(f"{path}: holds no array of numbers")
-        yield ArrayFile(path, arrays, limit)
+        yield ArrayFile(path, arrays, texts, limit)
 
 
 @contextmanager
@@ -281,5 +297,6 @@ READERS: dict[str, Reader] = {
     ".mat": _mat_arrays,
     ".npy": npy_arrays,
     ".npz": npz_arrays,
+    ".parquet": parquet_arrays,
     **dict.fromkeys((".csv", ".tsv", ".txt", ".data"), text_arrays),
 }

@@ -125,6 +125,7 @@ def read_images(
         ``frames``: the number of each image in its file, from 0. ``names``: the paths,
         with the number of the frame where a file has several, as in ``scan.tif[3]``.
         ``skipped``: (path, reason) pairs; a frame has the path ``scan.tif[3]``.
+        ``files``: all files in their order, also those that were skipped.
         With ``labels`` also ``target`` and ``target_names``.
         With ``thumbnails`` also ``thumbnails``: uint8 of shape (n, t, t, 3), each
         thumbnail centred in its square, from ``(t - h) // 2`` and ``(t - w) // 2``
@@ -160,6 +161,7 @@ def read_images(
             f"{skipped[0][0]}: {skipped[0][1]}"
         )
     result = _gathered(found, stacks, skipped)
+    result.files = paths
     if labels:  # folders without a readable image are no classes
         classes = dict(zip(paths, folder_names(paths, folder), strict=True))
         used = [classes[path] for path in result.paths]

@@ -9,13 +9,24 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from twofold.io.stored import MOST_INFLATED, StoredArray, arranged, filled, size_of
+from twofold.io.stored import (
+    MOST_INFLATED,
+    StoredArray,
+    arranged,
+    filled,
+    refused,
+    size_of,
+)
 
 _START = 1 << 15
 """Bytes that are read for a header; NumPy takes headers of up to 10,000."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Compression of members that NumPy writes. Only these are inflated in pieces."""
+
+
+_OBJECTS = "holds objects, which are not unpickled; save texts with dtype=str"
+"""Why an array of objects, which may be texts, is not read."""
 
 
 class _Header(NamedTuple):
@@ -38,12 +49,12 @@ def npy_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
         content = filled(file, size_of(header.shape, header.dtype), size - header.begin)
         return arranged(content, header.shape, header.dtype, header.order)
 
-    yield _numeric("data", header, read)
+    yield _by_name("data", header, read)
 
 
 @contextmanager
 def npz_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
-    """Yield the members of an .npz file that are arrays of numbers."""
+    """Yield the members of an .npz file that are arrays of numbers, or of texts."""
     arrays: dict[str, StoredArray] = {}
     size = os.fstat(file.fileno()).st_size
     with zipfile.ZipFile(file) as members:
@@ -55,7 +66,7 @@ def npz_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
 def _member(
     members: zipfile.ZipFile, info: zipfile.ZipInfo, size: int
 ) -> dict[str, StoredArray]:
-    """Return the array of a member, or nothing if it is no array of numbers.
+    """Return the array of a member, or nothing if it is none of numbers or texts.
 
     ``size`` is the size of the file.
     """
@@ -78,7 +89,7 @@ def _member(
                 raise ValueError(f"{info.filename} has more than its header says")
         return arranged(content, header.shape, header.dtype, header.order)
 
-    return _numeric(info.filename.removesuffix(".npy"), header, read)
+    return _by_name(info.filename.removesuffix(".npy"), header, read)
 
 
 def _read_header(start: bytes) -> _Header:
@@ -96,9 +107,12 @@ def _read_header(start: bytes) -> _Header:
     return _Header(shape, dtype, "F" if is_fortran else "C", stream.tell())
 
 
-def _numeric(name: str, header: _Header, read: Any) -> dict[str, StoredArray]:
-    """Return an array by its name, if it is one of numbers."""
+def _by_name(name: str, header: _Header, read: Any) -> dict[str, StoredArray]:
+    """Return an array by its name, if it is one of numbers or texts."""
     n_bytes = size_of(header.shape, header.dtype)
-    if header.dtype.kind not in "biuf":
+    if header.dtype.kind == "O":
+        return {name: refused(_OBJECTS, is_text=True)}
+    if header.dtype.kind not in "biufU":
         return {}
-    return {name: StoredArray(header.shape, n_bytes, read)}
+    is_text = header.dtype.kind == "U"
+    return {name: StoredArray(header.shape, n_bytes, read, is_text=is_text)}

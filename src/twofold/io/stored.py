@@ -24,17 +24,18 @@ class Stream(Protocol):
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array of numbers of which only the header was read."""
+    """An array of numbers, or of texts, of which only the header was read."""
 
     shape: tuple[int, ...]
     n_bytes: int  # memory that reading takes, as the header says
     read: Callable[[], np.ndarray]  # what reads the content
     refusal: str = ""  # why the array is not to be read, if it is not
+    is_text: bool = False  # whether its entries are texts, such as names
 
 
-def refused(reason: str) -> StoredArray:
+def refused(reason: str, *, is_text: bool = False) -> StoredArray:
     """Return an entry for what has a name in a file, and is not to be read."""
-    return StoredArray((), 0, lambda: np.empty(0), reason)
+    return StoredArray((), 0, lambda: np.empty(0), reason, is_text)
 
 
 def size_of(shape: tuple[int, ...], dtype: np.dtype) -> int:

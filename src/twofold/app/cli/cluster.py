@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -13,6 +13,7 @@ from twofold.app.cli.model import (
     ModelRequest,
     alignment_facts,
     check_count,
+    check_features,
     check_shape,
     choice_facts,
     make_model,
@@ -22,7 +23,7 @@ from twofold.app.cli.model import (
 from twofold.progress import listening
 
 if TYPE_CHECKING:
-    from twofold.app.collection import Reading, Source
+    from twofold.app.collection import Collection, Reading, Source
 
 _LARGEST = 10_000
 """Maximum height or width of an image or sample."""
@@ -43,6 +44,7 @@ def cluster(
     fit: options.FitHow = None,
     frames: options.WhichFrames = None,
     labels: options.Labels = None,
+    features: options.FeaturesFile = None,
     key: options.Key = None,
     sample_shape: options.SampleShape = None,
     order: options.RowOrder = None,
@@ -96,13 +98,17 @@ def cluster(
         seed=seed,
     )
     source = sources[0] if len(sources) == 1 else sources
+    if features is not None:
+        check_features(request)
     reading = _reading(
         source,
         for_images={
             **{"size": size, "color": color, "fit": fit},
             **{"frames": frames, "sort": sort},
         },
-        for_arrays={"key": key, "sample_shape": sample_shape, "order": order},
+        for_arrays={"sample_shape": sample_shape, "order": order},
+        key=key,
+        features=features,
         missing=missing,
         max_memory=max_memory,
     )
@@ -111,7 +117,8 @@ def cluster(
 
     out = out or Path(f"{name_of(source)}-clusters")
     with display(quiet=quiet, as_json=as_json) as shown:
-        _run(source, reading, labels, request, out, sort, force, shown)
+        work = _Given(source, reading, labels, features)
+        _run(work, request, out, sort, force, shown)
     if open_report:
         typer.launch(str(out / "report.html"))
 
@@ -139,10 +146,24 @@ def demo(
     )
 
 
+class _Given(NamedTuple):
+    """The input, and how it is read."""
+
+    source: "Source"
+    reading: "Reading"
+    labels: str | None
+    features: Path | None
+
+    def read(self) -> "Collection":
+        """Read the input."""
+        from twofold.app import workflow
+
+        options: Any = {"labels": self.labels, "features": self.features}
+        return workflow.read(self.source, self.reading, **options)
+
+
 def _run(
-    source: "Source",
-    reading: "Reading",
-    labels: str | None,
+    given: _Given,
     request: ModelRequest,
     out: Path,
     sort: options.Sort | None,
@@ -157,11 +178,11 @@ def _run(
     begin = time.time()
     try:
         model = make_model(request)
-        _check_output(source, out, force)
+        _check_output(given, out, force)
         with listening(shown):
-            collection = workflow.read(source, reading, labels=labels)
+            collection = given.read()
             check_count(request, len(collection.images))
-            check_shape(request, collection.images.shape[1:])
+            check_shape(request, collection.samples.shape[1:])
             report = workflow.cluster(
                 collection, model, out, sort=sort and sort.value, force=force
             )
@@ -179,10 +200,12 @@ def _run(
         facts["missing"] = int(missing.any(axis=1).sum())
     fitted = workflow.fitted_model(model)
     facts |= alignment_facts(fitted)
+    if collection.features is not None:
+        facts["features"] = list(fitted.sample_shape_)
     shown.end(
         report=str(report),
         images=len(collection.images),
-        shape=list(fitted.sample_shape_),
+        shape=list(collection.images.shape[1:]),
         skipped=len(collection.skipped),
         clusters=len(set(to_numpy(fitted.labels_).tolist())),
         iterations=fitted.n_iter_,
@@ -190,11 +213,14 @@ def _run(
     )
 
 
-def _check_output(source: "Source", out: Path, force: bool) -> None:
+def _check_output(given: _Given, out: Path, force: bool) -> None:
     """Check the folder of results, before anything is read."""
     from twofold.app.collection import folder_of, kind_of
     from twofold.app.outputs import check_apart, check_folder
 
+    source = given.source
+    if given.features is not None:
+        check_apart([given.features], out)
     if not isinstance(source, str | Path):
         check_apart(map(Path, source), out)
     elif Path(source).exists():
@@ -212,6 +238,8 @@ def _reading(
     *,
     for_images: dict[str, Any],
     for_arrays: dict[str, Any],
+    key: str | None,
+    features: Path | None,
     missing: float | None,
     max_memory: int | None,
 ) -> "Reading":
@@ -221,7 +249,9 @@ def _reading(
     kind = kind_of(source)
     options.check_kind(source, for_images, "images")
     options.check_kind(source, for_arrays, "array")
-    if kind == "data set":
+    if features is None:
+        options.check_kind(source, {"key": key}, "array")
+    if features is None and kind == "data set":
         options.check_kind(source, {"max_memory": max_memory}, "array")
     if kind == "images":
         size, fit, frames = (for_images[name] for name in ("size", "fit", "frames"))
@@ -229,13 +259,14 @@ def _reading(
             size=_sizes(size, "--size", 1, 2),
             color=for_images["color"],
             fit=fit.value if fit else "stretch",
+            key=key,
             missing=missing,
             max_memory=max_memory,
             frames=frames.value if frames else "all",
         )
     order = for_arrays["order"]
     return Reading(
-        key=for_arrays["key"],
+        key=key,
         sample_shape=_sizes(for_arrays["sample_shape"], "--sample-shape", 2, 3),
         order=order.value if order else "C",
         max_memory=max_memory,

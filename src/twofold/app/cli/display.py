@@ -33,6 +33,9 @@ class Lines(Silent):
         """Print a summary of the results."""
         shape = " x ".join(map(str, facts["shape"]))
         tell(f"{_counted(facts['images'], 'sample')} of {shape}")
+        if "features" in facts:
+            numbers = " x ".join(map(str, facts["features"]))
+            tell(f"compared by their features, {numbers} of each")
         if facts["skipped"]:
             tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
         if "missing" in facts:
@@ -59,8 +62,9 @@ def _print_choice(facts: dict[str, Any]) -> None:
         tell("chosen: the defaults; the graphs are in more pieces than clusters")
     else:
         directions = _counted(chosen["n_directions"], "direction")
+        channels = "" if "features" in facts else f"channels {chosen['channels']}, "
         tell(
-            f"chosen: channels {chosen['channels']}, graph {chosen['graph']}, "
+            f"chosen: {channels}graph {chosen['graph']}, "
             f"{directions}, energy weight {chosen['energy_weight']:g}; score "
             f"{chosen['score']:.2f}"
         )

@@ -26,6 +26,7 @@ PARAMETERS = {
 _NAMES = PARAMETERS | {
     "--align": "align",
     "--channels": "channels",
+    "--features": "features",
     "--key": "key",
     "--labels": "labels",
     "--sample-shape": "sample_shape",
@@ -109,6 +110,20 @@ def _read_numbers(text: str) -> int | range | None:
             param_hint="--clusters",
         )
     return low if low == high else range(low, high + 1)
+
+
+def check_features(request: ModelRequest) -> None:
+    """Raise a BadParameter for an option that only images have, not features."""
+    given = {
+        "--align": request.align is not False,
+        "--missing": request.missing is not None,
+        "--channels": request.channels not in ("auto", "pixels"),
+    }
+    for option in (option for option, is_given in given.items() if is_given):
+        raise typer.BadParameter(
+            "is for pixels, and --features are compared as they are; give one of them",
+            param_hint=option,
+        )
 
 
 def check_count(request: ModelRequest, count: int) -> None:

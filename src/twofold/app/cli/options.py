@@ -192,7 +192,23 @@ Labels = Annotated[
     ),
 ]
 Key = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The array in an array file.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The array in an array file; or, if the input is none, in the file of "
+        "--features.",
+    ),
+]
+FeaturesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--features",
+        metavar="FILE",
+        parser=read_path,
+        help="Compare images by these numbers rather than by their pixels: an array "
+        "file (.npy, .npz, .parquet) with a row or a matrix for each image, in the "
+        "order of the files or with their paths.",
+    ),
 ]
 SampleShape = Annotated[
     str | None,

@@ -38,13 +38,15 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Write an object on a line for each image.")
     ] = False,
+    features: options.FeaturesFile = None,
     key: options.Key = None,
     max_memory: options.MaxMemory = None,
 ) -> None:
     """Assign new images to the clusters of a model.
 
     The columns are those of assignments.csv. Images are read as those of the model
-    were; files that cannot be read are named on stderr.
+    were; files that cannot be read are named on stderr. A model of features takes those
+    of the new images, by --features.
     """
     from twofold.app import workflow
     from twofold.app.outputs import assignment_rows
@@ -52,12 +54,14 @@ def predict(
     if out is None and sys.stdout is None:
         raise ValueError("the standard output is closed; name a file with --out")
     if out is not None:
-        _check_file(out, [model, *map(Path, sources)], force)
+        read = [model, *map(Path, sources)]
+        _check_file(out, read if features is None else [*read, features], force)
     source = sources[0] if len(sources) == 1 else sources
-    options.check_kind(source, {"key": key}, "array")
+    if features is None:
+        options.check_kind(source, {"key": key}, "array")
     try:
         collection, assignments, nearest = workflow.predict(
-            model, source, key=key, max_memory=max_memory
+            model, source, features=features, key=key, max_memory=max_memory
         )
     except ValueError as error:
         raise ValueError(with_options(str(error))) from error

@@ -35,7 +35,7 @@ class Item(Part, frozen=True):
 def make_items(clustering: Clustering, folder: Path) -> list[Item]:
     """Return the shown samples; ``folder`` has the page, where their links start."""
     collection, assigned = clustering.collection, clustering.assignments
-    shown = collection.images[clustering.shown]
+    shown = collection.samples[clustering.shown]
     points = layout(projected(clustering.model, shown))
     return [
         Item(

@@ -93,7 +93,8 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     twofold: str  # version of twofold that made the report
     title: str  # name of the collection
     images: Count  # number of samples, shown or not
-    shape: list[Count]  # shape of a sample
+    shape: list[Count]  # shape of an image
+    features: list[Count] | None = None  # shape of the features that were clustered
     parameters: dict[str, str | int | float | bool | None]  # plain values only
     skipped: list[tuple[str, str]]  # files that were not read, with the reason
     items: list[Item]  # samples that are shown
@@ -185,6 +186,7 @@ def summarize(
         title=printable(collection.title),
         images=len(assignments.clusters),
         shape=list(collection.images.shape[1:]),
+        features=_features_shape(collection),
         parameters=_parameters(model),
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),
@@ -194,6 +196,12 @@ def summarize(
         duplicate_images=sum(map(len, duplicates)),
         **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},
     )
+
+
+def _features_shape(collection: Collection) -> list[int] | None:
+    """Return the shape of the features of a sample, or None if there are none."""
+    features = collection.features
+    return None if features is None else list(features.shape[1:])
 
 
 def _parameters(model: TSNMF) -> dict[str, Any]:

@@ -64,9 +64,9 @@ def build_alternatives(clustering: Clustering) -> list[Way] | None:
             score=round(alternative.score, 4),
             agreement=round(alternative.agreement, 4),
             clusters=[
-                Strip(int(size), clustering.shown_positions(samples))
-                for size, samples in _strips(
-                    clustering.collection.images,
+                Strip(int(size), clustering.shown_positions(some))
+                for size, some in _strips(
+                    clustering.collection.samples,
                     alternative.labels,
                     clustering.assignments.clusters,
                 )
@@ -83,13 +83,13 @@ def select_alternatives(
     return {
         i
         for alternative in ([] if search is None else search.alternatives_)
-        for _, samples in _strips(collection.images, alternative.labels, clusters)
-        for i in samples
+        for _, some in _strips(collection.samples, alternative.labels, clusters)
+        for i in some
     }
 
 
 def _strips(
-    images: np.ndarray, labels: np.ndarray, clusters: np.ndarray
+    samples: np.ndarray, labels: np.ndarray, clusters: np.ndarray
 ) -> list[tuple[int, list[int]]]:
     """Return the size and some samples of each of the largest clusters of ``labels``.
 
@@ -100,7 +100,7 @@ def _strips(
     strips = []
     for cluster in np.argsort(-sizes, kind="stable")[:_MOST_CLUSTERS]:
         members = np.flatnonzero(labels == cluster)
-        typical = typicality(images[members], np.zeros(len(members), dtype=int))
+        typical = typicality(samples[members], np.zeros(len(members), dtype=int))
         order = members[np.argsort(-typical, kind="stable")]
         strips.append((int(sizes[cluster]), _spread(order, clusters)))
     return strips

@@ -14,15 +14,14 @@ class Cluster(Part, frozen=True):
     number: Count
     size: Count  # number of samples, shown or not
     tightness: Fraction  # mean typicality of the samples
-    centroid: Picture  # reconstruction of the mean coefficients
+    # Reconstruction of the mean coefficients, or of features the mean image.
+    centroid: Picture
     items: list[Count]  # positions of the shown samples, the most typical first
 
 
 def build_clusters(clustering: Clustering) -> list[Cluster]:
     """Return the clusters by their numbers."""
-    coefficients, orders = clustering.assignments.coefficients, clustering.orders
-    means = np.stack([coefficients[order].mean(axis=0) for order in orders])
-    centroids = to_numpy(clustering.model.inverse_transform(means))
+    orders, centroids = clustering.orders, _centroids(clustering)
     low, high = shown_range(clustering.collection.images)
     return [
         Cluster(
@@ -34,3 +33,13 @@ def build_clusters(clustering: Clustering) -> list[Cluster]:
         )
         for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))
     ]
+
+
+def _centroids(clustering: Clustering) -> np.ndarray:
+    """Return a picture of each cluster; centroids of features are no pictures."""
+    orders, images = clustering.orders, clustering.collection.images
+    if clustering.collection.features is not None:
+        return np.stack([images[order].mean(axis=0) for order in orders])
+    coefficients = clustering.assignments.coefficients
+    means = np.stack([coefficients[order].mean(axis=0) for order in orders])
+    return to_numpy(clustering.model.inverse_transform(means))

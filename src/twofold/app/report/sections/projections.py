@@ -45,7 +45,7 @@ class Projections(Part, frozen=True):
 
 def build_projections(clustering: Clustering) -> Projections:
     """Return the projections of the samples of a clustering."""
-    return describe_projections(clustering.collection.images, clustering.model)
+    return describe_projections(clustering.collection.samples, clustering.model)
 
 
 def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
