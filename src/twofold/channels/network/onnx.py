@@ -1,0 +1,85 @@
+"""Networks in ONNX files, run by ONNX Runtime."""
+
+import hashlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from twofold.channels.network.errors import NetworkError
+from twofold.channels.network.sources import IMAGENET, SIDE, Network
+
+_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_BYTES = "tensor(uint8)"
+
+
+def open_onnx(path: Path, runtime: ModuleType) -> Network:
+    """Open a file with one input, of pictures (n, 3, s, s) or (n, s, s, 3).
+
+    Of several outputs the first map (n, c, h, w) is taken, or else the first one. An
+    input of bytes gets the pixels, from 0 to 255, any other one those of ``IMAGENET``.
+    """
+    content = path.read_bytes()  # what is run is what the digest is of
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4  # an error is raised, and need not be printed
+    try:
+        session = runtime.InferenceSession(
+            content, options, providers=_providers(runtime)
+        )
+        inputs, outputs = session.get_inputs(), session.get_outputs()
+    except Exception as error:  # the runtime has exceptions of its own
+        reason = str(error).strip().partition("\n")[0]
+        raise NetworkError(
+            f"network must be an ONNX file, but {path} cannot be opened ({reason})"
+        ) from error
+    side, last = _layout(path, inputs)
+    kind = inputs[0].type
+    # (n, c, h, w) has four axes; their lengths may be named rather than numbers.
+    maps = [output.name for output in outputs if len(output.shape or ()) == 4]
+    name = (maps or [outputs[0].name])[0]
+
+    def run(batch: np.ndarray, device: str) -> np.ndarray:
+        given = _converted(batch, kind)
+        if last:
+            given = np.moveaxis(given, 1, -1)
+        feed = {inputs[0].name: np.ascontiguousarray(given)}
+        try:
+            found = session.run([name], feed)[0]
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise NetworkError(
+                f"network: {path} cannot be run on {given.shape} ({reason})"
+            ) from error
+        return np.asarray(found)
+
+    return Network(hashlib.sha256(content).hexdigest(), side, *IMAGENET, run)
+
+
+def _providers(runtime: ModuleType) -> list[str]:
+    known = ("CUDAExecutionProvider", "CPUExecutionProvider")
+    return [name for name in known if name in runtime.get_available_providers()]
+
+
+def _layout(path: Path, inputs: Any) -> tuple[int, bool]:
+    """Return the side of the pictures, and whether the colours are the last axis."""
+    shape = list(inputs[0].shape or ()) if len(inputs) == 1 else []
+    right = len(shape) == 4 and inputs[0].type in (*_FLOATS, _BYTES)
+    last = right and shape[3] == 3 and shape[1] != 3
+    sides = shape[1:3] if last else shape[2:4]
+    fixed = {d for d in sides if isinstance(d, int)}
+    if not right or (not last and shape[1] != 3) or len(fixed) > 1:
+        found = ", ".join(f"{i.type} of {i.shape}" for i in inputs)
+        raise NetworkError(
+            "network must be an ONNX file with one input, floats or bytes of "
+            f"(n, 3, side, side) or (n, side, side, 3), but {path} takes {found}"
+        )
+    return fixed.pop() if fixed else SIDE, last
+
+
+def _converted(batch: np.ndarray, kind: str) -> np.ndarray:
+    """Return centred and scaled pictures in the type that a file takes."""
+    if kind != _BYTES:
+        return batch.astype(_FLOATS[kind], copy=False)
+    mean, std = (np.array(values).reshape(3, 1, 1) for values in IMAGENET)
+    return np.clip(np.rint(255 * (batch * std + mean)), 0, 255).astype(np.uint8)
