@@ -53,7 +53,7 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
         ``onnx:PATH``, is a file for ONNX Runtime (``pip install "twofold[onnx]"``) with
         one input of colour pictures: bytes, or floats less the mean of ImageNet's
         colours and divided by their standard deviation.
-    maps : int or None, default=64
+    maps : int or None, default=256
         Number of channels to which those of the network are projected, by a fixed
         orthonormal matrix. None, and a number that the network does not reach, keep all
         of them.
@@ -73,7 +73,7 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
     >>> from twofold.channels import NetworkFeatures
     >>> photos = load_sample_images().images
     >>> NetworkFeatures().fit_transform(photos).shape  # doctest: +SKIP
-    (2, 7, 7, 64)
+    (2, 7, 7, 256)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -91,7 +91,7 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
         self,
         network: str = DEFAULT,
         *,
-        maps: int | None = 64,
+        maps: int | None = 256,
         pooled: bool = False,
         frame: str = "crop",
         cache: str | None = None,

@@ -1,6 +1,7 @@
 """Networks in ONNX files, run by ONNX Runtime."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from twofold.channels.network.errors import NetworkError
 from twofold.channels.network.sources import IMAGENET, SIDE, Network
+from twofold.core.arrays import slices
 
 _FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _BYTES = "tensor(uint8)"
@@ -41,17 +43,20 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
 
     def run(batch: np.ndarray, device: str) -> np.ndarray:
         given = _converted(batch, kind)
-        if last:
-            given = np.moveaxis(given, 1, -1)
-        feed = {inputs[0].name: np.ascontiguousarray(given)}
+        given = np.ascontiguousarray(np.moveaxis(given, 1, -1) if last else given)
         try:
-            found = session.run([name], feed)[0]
+            found = [
+                session.run([name], {inputs[0].name: part})[0]
+                for part in _parts(given, inputs[0].shape[0])
+            ]
+            # What is no array of pictures is refused by its shape later.
+            whole = found[0] if len(found) == 1 else np.concatenate(found)
+            return whole[: len(batch)] if np.ndim(whole) else np.asarray(whole)
         except Exception as error:
             reason = str(error).strip().partition("\n")[0]
             raise NetworkError(
                 f"network: {path} cannot be run on {given.shape} ({reason})"
             ) from error
-        return np.asarray(found)
 
     return Network(hashlib.sha256(content).hexdigest(), side, *IMAGENET, run)
 
@@ -75,6 +80,18 @@ def _layout(path: Path, inputs: Any) -> tuple[int, bool]:
             f"(n, 3, side, side) or (n, side, side, 3), but {path} takes {found}"
         )
     return fixed.pop() if fixed else SIDE, last
+
+
+def _parts(given: np.ndarray, count: Any) -> Iterator[np.ndarray]:
+    """Yield pictures, so many at once as a file takes; the last ones are filled up."""
+    if not isinstance(count, int):
+        yield given
+        return
+    for part in slices(len(given), count):
+        rows = given[part]
+        yield np.concatenate(
+            [rows, np.zeros_like(given[:1]).repeat(count - len(rows), axis=0)]
+        )
 
 
 def _converted(batch: np.ndarray, kind: str) -> np.ndarray:

@@ -40,11 +40,11 @@ def brightness(image: np.ndarray) -> np.ndarray:
     """
     low, high = float(image.min()), float(image.max())
     if low >= -_NEGATIVE * high and high <= _BEYOND * _UNITS[-1]:
-        low, white = 0.0, next(unit for unit in _UNITS if high <= _BEYOND * unit)
+        found = image / next(unit for unit in _UNITS if high <= _BEYOND * unit)
     else:
-        white = high / 2 - low / 2  # half the range, which always is a number
-    half = (image.astype(np.float64) - low) if low == 0 else (image / 2 - low / 2)
-    return np.clip(half / (white or 1.0), 0, 1).astype(np.float32)
+        # Halves, since the range of two numbers may not be one.
+        found = (image / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+    return np.clip(found, 0, 1).astype(np.float32)
 
 
 def _framed(channel: np.ndarray, side: int, frame: str) -> np.ndarray:
