@@ -63,5 +63,5 @@ def _framed(channel: np.ndarray, side: int, frame: str) -> np.ndarray:
     small = picture.resize((columns, rows), Image.Resampling.BILINEAR)
     above, before = (side - rows) // 2, (side - columns) // 2
     found = np.full((side, side), 0.5, np.float32)
-    found[above : above + rows, before : before + columns] = small
+    found[above : above + rows, before : before + columns] = np.asarray(small)
     return found
