@@ -82,6 +82,21 @@ def test_parameters_are_kept_and_cloned(calls):
     assert repr(NetworkFeatures(pooled=True)) == "NetworkFeatures(pooled=True)"
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, bool, np.float16])
+def test_numbers_of_other_types_are_read_image_by_image(calls, dtype, monkeypatch):
+    """A stack of bytes is never a stack of floats, eight times as large."""
+    images = np.rint(photos() * (1 if dtype is bool else 200)).astype(dtype)
+    seen = []
+    drawn = features.pictures
+    monkeypatch.setattr(
+        features, "pictures", lambda *given: seen.append(given[0]) or drawn(*given)
+    )
+    found = NetworkFeatures().fit_transform(images)
+    assert seen[0].dtype == dtype
+    expected = NetworkFeatures().fit_transform(images.astype(float))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 # Layouts
 
 

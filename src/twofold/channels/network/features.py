@@ -145,7 +145,7 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
         """Check the parameters, and read images (n, c, h, w)."""
         self._validate_params()
         check_name(self.network)
-        images = read_images(X, MIN_SIDE)
+        images = read_images(X, MIN_SIDE, as_floats=False)
         if images.shape[1] not in (1, 3):
             raise ValueError(
                 "X must be grey images or have three colours for a network, got "

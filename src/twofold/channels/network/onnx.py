@@ -29,36 +29,44 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
         session = runtime.InferenceSession(
             content, options, providers=_providers(runtime)
         )
-        inputs, outputs = session.get_inputs(), session.get_outputs()
+        inputs = session.get_inputs()
     except Exception as error:  # the runtime has exceptions of its own
-        reason = str(error).strip().partition("\n")[0]
         raise NetworkError(
-            f"network must be an ONNX file, but {path} cannot be opened ({reason})"
+            f"network must be an ONNX file, but {path} cannot be opened "
+            f"({_reason(error)})"
         ) from error
     side, last = _layout(path, inputs)
-    kind = inputs[0].type
-    # (n, c, h, w) has four axes; their lengths may be named rather than numbers.
-    maps = [output.name for output in outputs if len(output.shape or ()) == 4]
-    name = (maps or [outputs[0].name])[0]
 
     def run(batch: np.ndarray, device: str) -> np.ndarray:
-        given = _converted(batch, kind)
+        given = _converted(batch, inputs[0].type)
         given = np.ascontiguousarray(np.moveaxis(given, 1, -1) if last else given)
         try:
-            found = [
-                session.run([name], {inputs[0].name: part})[0]
-                for part in _parts(given, inputs[0].shape[0])
-            ]
-            # What is no array of pictures is refused by its shape later.
-            whole = found[0] if len(found) == 1 else np.concatenate(found)
-            return whole[: len(batch)] if np.ndim(whole) else np.asarray(whole)
+            return _features(session, given)
         except Exception as error:
-            reason = str(error).strip().partition("\n")[0]
             raise NetworkError(
-                f"network: {path} cannot be run on {given.shape} ({reason})"
+                f"network: {path} cannot be run on {given.shape} ({_reason(error)})"
             ) from error
 
     return Network(hashlib.sha256(content).hexdigest(), side, *IMAGENET, run)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _features(session: Any, given: np.ndarray) -> np.ndarray:
+    """Return what a file makes of pictures."""
+    [taken], outputs = session.get_inputs(), session.get_outputs()
+    # (n, c, h, w) has four axes; their lengths may be named rather than numbers.
+    maps = [output for output in outputs if len(output.shape or ()) == 4]
+    name = (maps or outputs)[0].name
+    found = [
+        session.run([name], {taken.name: part})[0]
+        for part in _parts(given, taken.shape[0])
+    ]
+    # What is no array of pictures is refused by its shape later.
+    whole = np.asarray(found[0]) if len(found) == 1 else np.concatenate(found)
+    return whole[: len(given)] if whole.ndim else whole
 
 
 def _providers(runtime: ModuleType) -> list[str]:
@@ -88,10 +96,8 @@ def _parts(given: np.ndarray, count: Any) -> Iterator[np.ndarray]:
         yield given
         return
     for part in slices(len(given), count):
-        rows = given[part]
-        yield np.concatenate(
-            [rows, np.zeros_like(given[:1]).repeat(count - len(rows), axis=0)]
-        )
+        missing = count - len(given[part])
+        yield np.pad(given[part], [(0, missing), (0, 0), (0, 0), (0, 0)])
 
 
 def _converted(batch: np.ndarray, kind: str) -> np.ndarray:

@@ -38,6 +38,7 @@ def brightness(image: np.ndarray) -> np.ndarray:
     An image with larger or with negative entries is stretched so that it reaches from
     0 to 1.
     """
+    image = np.asarray(image, np.float64)
     low, high = float(image.min()), float(image.max())
     if low >= -_NEGATIVE * high and high <= _BEYOND * _UNITS[-1]:
         found = image / next(unit for unit in _UNITS if high <= _BEYOND * unit)
