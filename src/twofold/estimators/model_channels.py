@@ -80,9 +80,11 @@ class MappingFacts(Struct, frozen=True, forbid_unknown_fields=True):
         found = _weights(transformer)
         if found != self.weights:
             there, here = ((text or "none")[:12] for text in (self.weights, found))
+            facts = self.transformer
+            name = reprlib.repr(facts.parameters.get("network", facts.name))
             raise NetworkError(
-                f"was made with weights {there} (SHA-256) of {transformer}, but those "
-                f"here are {here}; install the same version, or fit the model again"
+                f"was made with weights {there!r} (SHA-256) of {name}, but those here "
+                f"are {here!r}; install the same version, or fit the model again"
             )
 
 

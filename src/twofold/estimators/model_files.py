@@ -170,13 +170,15 @@ def _one_line_errors(subject: str | Path, way_out: str) -> Iterator[None]:
     """Turn any exception into a ValueError of one line about ``subject``."""
     try:
         yield
-    except (NewerVersionError, NetworkError) as error:
+    except NewerVersionError as error:
         raise ValueError(f"{subject}: {error}") from error
     except Exception as error:  # the exceptions of hostile files are of any type
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         # Names and values of a hostile file may be megabytes long.
         reason = reason if len(reason) <= 300 else f"{reason[:300]}..."
-        raise ValueError(f"{subject}: {reason}; {way_out}") from error
+        # What a network needs is the way out.
+        ending = "" if isinstance(error, NetworkError) else f"; {way_out}"
+        raise ValueError(f"{subject}: {reason}{ending}") from error
 
 
 def _path(path: Any, name: str) -> Path:

@@ -136,7 +136,7 @@ def test_a_broken_file_is_refused_in_a_line(tmp_path, runtime, content):
 
 def test_a_missing_file(tmp_path):
     path = str(tmp_path / "none.onnx")
-    refused(NetworkFeatures(path), photos(), "there is none at", path)
+    refused(NetworkFeatures(path), photos(), "there is none at", repr(path))
     refused(NetworkFeatures(f"onnx:{tmp_path}"), photos(), "there is none at")
 
 

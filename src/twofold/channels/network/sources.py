@@ -168,7 +168,8 @@ def _lite0_file() -> Path:
 def _onnx_file(path: Path) -> Path:
     if not path.is_file():
         raise NetworkError(
-            f"network must be the path of an ONNX file, but there is none at {path}"
+            "network must be the path of an ONNX file, but there is none at "
+            f"{str(path)!r}"
         )
     return path
 
