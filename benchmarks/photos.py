@@ -19,6 +19,7 @@ from sklearn.cluster import KMeans, SpectralClustering
 from twofold import TSNMF, AutoTSNMF
 from twofold.channels import NetworkFeatures
 from twofold.channels.network.layout import reduced
+from twofold.core.arrays import to_numpy
 from twofold.io import read_images
 from twofold.metrics import clustering_accuracy, nmi
 
@@ -159,8 +160,9 @@ def choices() -> str:
     names = []
     for folder, images, target in folders():
         names.append(folder)
-        whole = NetworkFeatures(maps=None).transform(images)
+        whole = to_numpy(NetworkFeatures(maps=None).transform(images))
         maps = {f"{m} features": reduced(whole, m) for m in COUNTS}
+        tried: list[tuple[str, np.ndarray, dict[str, Any]]]
         tried = [(name, X, {}) for name, X in maps.items()]
         usual = maps["256 features"]
         tried += [(name, usual, settings) for name, settings in SETTINGS.items()]

@@ -115,6 +115,8 @@ def test_features_of_a_network(here, tmp_path):
     events = [json.loads(line) for line in run.stdout.splitlines()]
     assert events[-1]["chosen"]["channels"] == "network"
     assert any(event["event"] == "features" for event in events)
+    report = (tmp_path / "photos-clusters/report.html").read_text(encoding="utf-8")
+    assert "the features of the images that a trained network finds" in report
     predicted = here("predict", "photos-clusters", "photos.npy")
     assert predicted.returncode == 0, predicted.stderr
 
