@@ -150,7 +150,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """Settings of TSNMF on the maps of a network."""
 
 
-COUNTS = (64, 128, 256, 512, 1280)
+COUNTS = (64, 128, 256, 1280)
 """Numbers of features."""
 
 
