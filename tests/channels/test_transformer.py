@@ -145,7 +145,7 @@ def test_the_banks_are_what_they_are_called():
     for name, bank in BANKS.items():
         if name != PIXELS:
             values = bank.transformer.get_params().values()
-            assert all(isinstance(v, int | float | str | bool) for v in values)
+            assert all(isinstance(v, int | float | str | bool | None) for v in values)
     assert BANKS["gradients"].transformer.pooling == 2.0
     fine = BANKS["fine_gradients"]
     assert (fine.transformer.pooling, fine.energy_weight) == (1.0, 0.1)

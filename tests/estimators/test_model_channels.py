@@ -179,9 +179,9 @@ class MyGradients(OrientedGradients):
 def test_other_transformers_cannot_be_saved(tmp_path, channels):
     name = type(channels).__name__
     expected = (
-        "^model: its channels must be a name or one of OrientedGradients to be saved "
-        rf"without pickling, got {name}; transform X first, and fit TSNMF\(channels="
-        r'"pixels"\) to the maps$'
+        "^model: its channels must be a name or one of OrientedGradients, "
+        rf"NetworkFeatures to be saved without pickling, got {name}; transform X "
+        r'first, and fit TSNMF\(channels="pixels"\) to the maps$'
     )
     model = fitted(channels)
     for parameter in (channels, "auto"):  # set after the fit, and of no effect on it
@@ -244,8 +244,8 @@ HUGE = 10**4000
         ("more", 1, r"unknown field `more` - at `\$.fit.mapping`"),
         ("transformer", "OrientedGradients", "Expected `object`, got `str`"),
         ("transformer", None, "Expected `object`, got `null`"),
-        ("transformer.name", "os.system", "name must be one of OrientedGradients, got"),
-        ("transformer.name", "x" * 10**6, "name must be one of OrientedGradients, got"),
+        ("transformer.name", "os.system", "name must be one of OrientedGradients, Net"),
+        ("transformer.name", "x" * 10**6, "name must be one of OrientedGradients, Net"),
         ("transformer.more", 1, "unknown field `more`"),
         ("transformer.parameters", [], "Expected `object`, got `array`"),
         ("transformer.parameters.more", 1, "unexpected keyword argument 'more'"),

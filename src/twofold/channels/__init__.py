@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from twofold.channels.gradients import OrientedGradients
+from twofold.channels.network import NetworkFeatures
 
-__all__ = ["BANKS", "PIXELS", "Bank", "OrientedGradients"]
+__all__ = ["BANKS", "PIXELS", "Bank", "NetworkFeatures", "OrientedGradients"]
 
 PIXELS = "pixels"
 """Name of the channels that the samples have themselves."""
@@ -31,5 +32,6 @@ BANKS = {
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
     "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9),
+    "network": Bank(NetworkFeatures()),
 }
 """Banks by the name that ``channels`` has for them."""

@@ -9,14 +9,16 @@ from sklearn.utils import check_array
 from twofold.core.arrays import Array
 
 
-def read_images(X: Any, min_side: int = 1) -> Array:
+def read_images(X: Any, min_side: int = 1, *, as_floats: bool = True) -> Array:
     """Read images (n, h, w) or (n, h, w, c) as floats (n, c, h, w).
 
     Raise a ValueError unless they are finite, and each side has ``min_side`` pixels.
+    Unless ``as_floats``, NumPy's integers stay what they are: floats take more memory.
     """
-    if not is_torch_array(X):
-        floats = (np.float64, np.float32)
-        X = check_array(X, dtype=floats, ensure_2d=False, allow_nd=True, input_name="X")
+    numpy = not is_torch_array(X)
+    if numpy:
+        kinds: Any = (np.float64, np.float32) if as_floats else "numeric"
+        X = check_array(X, dtype=kinds, ensure_2d=False, allow_nd=True, input_name="X")
     xp = array_namespace(X)
     if X.ndim not in (3, 4) or min(X.shape[1:3]) < min_side or 0 in X.shape:
         raise ValueError(
@@ -24,8 +26,8 @@ def read_images(X: Any, min_side: int = 1) -> Array:
             f"{min_side} x {min_side} pixels, got {tuple(X.shape)}; take them as they "
             "are, channels='pixels'"
         )
-    if not xp.isdtype(X.dtype, "real floating"):
+    if not xp.isdtype(X.dtype, "real floating") and (as_floats or not numpy):
         X = xp.astype(X, xp.float64)
-    if is_torch_array(X) and not bool(xp.all(xp.isfinite(X))):
+    if not numpy and not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X must be finite, got NaN or infinity; fill them first")
     return xp.permute_dims(X.reshape(*X.shape[:3], -1), (0, 3, 1, 2))

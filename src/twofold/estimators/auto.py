@@ -71,10 +71,11 @@ class AutoTSNMF(
         as many.
     channels : str, transformer, or sequence of them, default="auto"
         Channels to try: names and transformers as for TSNMF. "auto" stands for pixels
-        and both kinds of gradients, or for pixels alone if the samples are no images.
+        and both kinds of gradients, or for pixels alone if the samples are no images;
+        "network" is tried if it is named.
     energy_weights : sequence of float or None, default=None
-        lambda_1 to try. None stands for what suits the channels: 1 for "gradients" and
-        "pixels", and 0.1 for "fine_gradients"; for 1, 0.1 and 3 if there is one kind of
+        lambda_1 to try. None stands for what suits the channels: 0.1 for
+        "fine_gradients", and 1 for the others; for 1, 0.1 and 3 if there is one kind of
         channels alone.
     graphs : sequence of str, default=("subspace_knn", "subspace", "heat")
         Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for

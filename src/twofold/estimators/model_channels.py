@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from twofold.channels import BANKS
+from twofold.channels.network import NetworkError
 from twofold.estimators.mapping import Mapping, apply_bank
 from twofold.estimators.reading import from_stack, to_stack
 
@@ -43,6 +44,9 @@ class Transformer(Struct, frozen=True, forbid_unknown_fields=True):
             )
         transformer: Any = kinds[self.name](**self.parameters)
         transformer._validate_params()
+        defaults = _machine_parameters(transformer)
+        if {name: getattr(transformer, name) for name in defaults} != defaults:
+            raise ValueError(f"parameters must leave {', '.join(defaults)} out")
         return transformer
 
 
@@ -52,13 +56,16 @@ class MappingFacts(Struct, frozen=True, forbid_unknown_fields=True):
     transformer: Transformer
     map_shape: tuple[Size, Size, Size]  # (maps, h', w')
     typical_norm: Annotated[float, Meta(gt=0)]
+    weights: str | None = None  # SHA-256 of those of a network
 
     def make(self, sample_shape: tuple[int, ...], scale: str) -> Mapping:
         """Return the mapping of samples; its maps must have the shape in the file."""
         # Nothing is learned by the transformers of BANKS, so that any sample will do.
         blank = np.zeros((1, math.prod(sample_shape)))
         stack = to_stack(blank, sample_shape)
-        transformer = self.transformer.make().fit(from_stack(stack, sample_shape))
+        transformer = self.transformer.make()
+        self._check_weights(transformer)
+        transformer.fit(from_stack(stack, sample_shape))
         found = tuple(apply_bank(transformer, stack, sample_shape).shape[1:])
         if found != self.map_shape:
             raise ValueError(
@@ -67,6 +74,31 @@ class MappingFacts(Struct, frozen=True, forbid_unknown_fields=True):
             )
         shapes = sample_shape, self.map_shape
         return Mapping(transformer, *shapes, scale, self.typical_norm)
+
+    def _check_weights(self, transformer: Any) -> None:
+        """Raise an error unless a network has the weights that it was fitted with."""
+        found = _weights(transformer)
+        if found != self.weights:
+            there, here = ((text or "none")[:12] for text in (self.weights, found))
+            facts = self.transformer
+            name = reprlib.repr(facts.parameters.get("network", facts.name))
+            raise NetworkError(
+                f"was made with weights {there!r} (SHA-256) of {name}, but those here "
+                f"are {here!r}; install the same version, or fit the model again"
+            )
+
+
+def _weights(transformer: Any) -> str | None:
+    """Return the digest of the weights of a network, or None if there are none."""
+    digest = getattr(transformer, "weights_digest", None)
+    return None if digest is None else digest()
+
+
+def _machine_parameters(transformer: Any) -> dict[str, Any]:
+    """Return the defaults of parameters that belong to a machine, not to a model."""
+    names = getattr(transformer, "kept_out_of_files", ())
+    defaults = type(transformer)().get_params(deep=False)
+    return {name: defaults[name] for name in names}
 
 
 def check_channels(channels: Any) -> None:
@@ -82,7 +114,7 @@ def check_channels(channels: Any) -> None:
 
 def transformer_facts(transformer: Any) -> dict[str, Any]:
     """Return the fields of a ``Transformer``."""
-    parameters = transformer.get_params(deep=False)
+    parameters = transformer.get_params(deep=False) | _machine_parameters(transformer)
     return {"name": type(transformer).__name__, "parameters": parameters}
 
 
@@ -90,8 +122,10 @@ def mapping_facts(mapping: Mapping | None) -> dict[str, Any] | None:
     """Return the fields of a ``MappingFacts``, or None for pixels."""
     if mapping is None:
         return None
+    weights = _weights(mapping.transformer)
     return {
         "transformer": transformer_facts(mapping.transformer),
         "map_shape": list(mapping.map_shape),
         "typical_norm": float(mapping.typical_norm),
+        **({} if weights is None else {"weights": weights}),
     }

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import twofold
 from twofold.channels import PIXELS
+from twofold.channels.network import NetworkError
 from twofold.core.arrays import to_numpy
 from twofold.core.missing.completion import Completion
 from twofold.core.prediction import Predictor, TrainingSide
@@ -85,8 +86,8 @@ def save_model(
     ----------
     model : TSNMF
         A fitted model. A ``random_state`` that is no integer is written as None, and an
-        array as ``init`` in double precision. Its ``channels`` must be a name or an
-        ``OrientedGradients``.
+        array as ``init`` in double precision. Its ``channels`` must be a name, an
+        ``OrientedGradients`` or a ``NetworkFeatures``.
     folder : str or Path
         Folder of the file; it must exist.
     about : dict or None, default=None
@@ -175,7 +176,9 @@ def _one_line_errors(subject: str | Path, way_out: str) -> Iterator[None]:
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         # Names and values of a hostile file may be megabytes long.
         reason = reason if len(reason) <= 300 else f"{reason[:300]}..."
-        raise ValueError(f"{subject}: {reason}; {way_out}") from error
+        # What a network needs is the way out.
+        ending = "" if isinstance(error, NetworkError) else f"; {way_out}"
+        raise ValueError(f"{subject}: {reason}{ending}") from error
 
 
 def _path(path: Any, name: str) -> Path:

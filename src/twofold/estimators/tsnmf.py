@@ -47,10 +47,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         the left side (rows) and the right side (columns). Each is capped at the size of
         its side. None stands for 4, or 9 with "fine_gradients", and for as many as keep
         32 entries of a sample: 32 directions of a vector.
-    channels : {"auto", "pixels", "gradients", "fine_gradients"} or transformer, \
-            default="auto"
-        What the samples are turned into before they are factorised: nothing, or maps
-        of their gradients, see ``twofold.channels.OrientedGradients``. Everything else
+    channels : {"auto", "pixels", "gradients", "fine_gradients", "network"} or \
+            transformer, default="auto"
+        What the samples are turned into before they are factorised: nothing, maps of
+        their gradients, see ``twofold.channels.OrientedGradients``, or those of a
+        trained network, for photos, see ``twofold.channels.NetworkFeatures``
+        (``pip install "twofold[photos]"``), which "auto" never takes. Everything else
         stays in pixels: centroids, errors and imputed images. "auto" reads the samples:
         "gradients" for images, "fine_gradients" if light is what changes most in them,
         and "pixels" for matrices that are no images, sides below 8 pixels and vectors.

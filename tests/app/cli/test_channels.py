@@ -1,11 +1,13 @@
 """``twofold cluster --channels``: alone it narrows the search."""
 
+import importlib
 import json
 from types import SimpleNamespace
 
 import numpy as np
 import problems
 import pytest
+from network_problems import need_lite0, photos
 from small_photos import table
 
 from twofold import TSNMF, AutoTSNMF
@@ -39,7 +41,7 @@ def asked(here, large, monkeypatch):
 
 
 def test_channels_alone_narrow_the_search(asked):
-    for name in ("pixels", "gradients", "fine_gradients"):
+    for name in ("pixels", "gradients", "fine_gradients", "network"):
         model = asked("cluster", "large.npy", "-k", "2-3", "--channels", name)
         assert isinstance(model, AutoTSNMF)
         assert model.channels == [name]
@@ -66,9 +68,9 @@ def test_channels_beside_a_setting_are_those_of_the_model(asked, name):
             ("--channels", "edges"),
             2,
             "for --channels: expected one of auto, pixels, gradients, fine_gradients, "
-            "got edges",
+            "network, got edges",
         ),
-        (("--channels", ""), 2, "fine_gradients, got nothing"),
+        (("--channels", ""), 2, "network, got nothing"),
         (("-k", "3", "--tol", "0", "--channels", "x"), 2, "for --channels: expected"),
         (
             ("--channels", "gradients"),
@@ -102,6 +104,30 @@ def test_channels_that_were_asked_for(here, large, tmp_path):
     assert [int(row["cluster"]) for row in rows] == search.labels_.tolist()
     predicted = here("predict", "large-clusters", "large.npy")
     assert predicted.returncode == 0, predicted.stderr
+
+
+@pytest.mark.torch
+def test_features_of_a_network(here, tmp_path):
+    need_lite0()
+    np.save(tmp_path / "photos.npy", photos(20))
+    run = here("cluster", "photos.npy", "-k", "2", "--channels", "network", "--json")
+    assert run.returncode == 0, run.stderr
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    assert events[-1]["chosen"]["channels"] == "network"
+    assert any(event["event"] == "features" for event in events)
+    report = (tmp_path / "photos-clusters/report.html").read_text(encoding="utf-8")
+    assert "the features of the images that a trained network finds" in report
+    predicted = here("predict", "photos-clusters", "photos.npy")
+    assert predicted.returncode == 0, predicted.stderr
+
+
+def test_a_network_that_is_not_here_is_told_in_a_line(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    np.save(tmp_path / "photos.npy", photos(20))
+    failed = here("cluster", "photos.npy", "-k", "2", "--channels", "network")
+    assert failed.returncode == 1
+    assert failed.stderr.count("\n") == 1
+    assert "pip install 'twofold[photos]'" in failed.stderr
 
 
 def test_channels_of_vectors(here, tmp_path):

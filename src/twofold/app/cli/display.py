@@ -108,7 +108,8 @@ class JsonLines(Silent):
     def __call__(self, event: Event) -> None:
         """Print a step; steps of reading files are thinned out."""
         now = time.monotonic()
-        frequent = event.stage == "reading" and 0 < event.done < event.total
+        steps = event.stage in ("reading", "features")
+        frequent = steps and 0 < event.done < event.total
         if frequent and now - self.last < _EVERY:
             return
         self.last = now
@@ -159,7 +160,7 @@ def _text(event: Event, left: float | None) -> str:
     """Return the text beside a bar; ``left`` is the remaining time in seconds."""
     if event.stage == "writing":
         return str(event.facts.get("file", ""))
-    if event.stage == "reading":
+    if event.stage in ("reading", "features"):
         about = f"{event.done:,} of {event.total:,} images"
         return about if left is None else f"{about}, {left:.0f} s left"
     if event.stage == "searching":

