@@ -20,11 +20,12 @@ PIXELS = "pixels"
 
 @dataclass(frozen=True)
 class Bank:
-    """A transformer of stacks, and the parameters of TSNMF that suit its maps."""
+    """A transformer of stacks, and what suits it: parameters of TSNMF, and photos."""
 
     transformer: Any  # None for the samples themselves
     energy_weight: float = 1.0  # default of TSNMF
     n_directions: int = 4  # likewise
+    side: int | None = None  # of the squares that are cut out of photos, in colour
 
 
 BANKS = {
@@ -32,6 +33,6 @@ BANKS = {
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
     "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9),
-    "network": Bank(NetworkFeatures()),
+    "network": Bank(NetworkFeatures(), side=224),
 }
 """Banks by the name that ``channels`` has for them."""

@@ -26,6 +26,9 @@ _N_BLOCKS = 8
 _EIGEN_TOL = 1e-4
 """Tolerance of the eigenvectors by which clusters are split."""
 
+_DIGITS = 10
+"""Digits of a rise that count, so that rounding errors decide nothing."""
+
 Halves = dict[bytes, np.ndarray]
 """Samples of one half of each cluster, by the members of the cluster."""
 
@@ -72,9 +75,9 @@ def _proposals(
     k, second = 1 + labels.max(), _second_halves(weights, labels, seed, halves)
     rise = _rise_by_merging(weights, labels + k * second, 2 * k)
     whole = np.bincount(labels, second, k) == 0  # clusters without a second half
-    split = np.where(whole, -np.inf, -np.diagonal(rise, k))
+    split = np.where(whole, -np.inf, np.round(-np.diagonal(rise, k), _DIGITS))
     # Clusters are pairs of halves, and the rises of their pairs add up.
-    merge = rise.reshape(2, k, 2, k).sum(axis=(0, 2))
+    merge = np.round(rise.reshape(2, k, 2, k).sum(axis=(0, 2)), _DIGITS)
     found = []
     for cluster in np.argsort(-split, kind="stable")[:_TRIES]:
         others = merge.copy()
@@ -106,14 +109,16 @@ def _second_halves(
 def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
     """Return one of the two clusters within a cluster, empty if there are none.
 
-    A cluster is cut where the second eigenvector changes its sign.
+    A cluster is cut where the second eigenvector changes its sign. The half is the one
+    without the first member, since the sign itself is arbitrary.
     """
     inside = csr_array(weights[members][:, members])
     points = spectral_embedding(inside, 2, seed, _EIGEN_TOL)
     positive = (points[:, -1] > 0).astype(int)
     if positive.all():  # no second eigenvector: there are no edges, or one sample
         return members[:0]
-    return members[refine_labels(inside, positive, _N_BLOCKS) == 1]
+    halves = refine_labels(inside, positive, _N_BLOCKS)
+    return members[halves != halves[0]]
 
 
 def _rise_by_merging(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray:

@@ -8,10 +8,12 @@ import numpy as np
 import problems
 import pytest
 from network_problems import need_lite0, photos
+from PIL import Image
 from small_photos import table
 
 from twofold import TSNMF, AutoTSNMF
 from twofold.app import workflow
+from twofold.estimators import load_model
 
 
 @pytest.fixture
@@ -119,6 +121,26 @@ def test_features_of_a_network(here, tmp_path):
     assert "the features of the images that a trained network finds" in report
     predicted = here("predict", "photos-clusters", "photos.npy")
     assert predicted.returncode == 0, predicted.stderr
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [((), [224, 224, 3]), (("--size", "60x50"), [60, 50, 3])],
+    ids=["by default", "as given"],
+)
+def test_photos_for_a_network_are_cropped_in_colour(here, tmp_path, options, shape):
+    need_lite0()
+    folder = tmp_path / "album"
+    folder.mkdir()
+    for i, photo in enumerate(photos(6)):
+        Image.fromarray((255 * photo).astype(np.uint8)).save(folder / f"{i}.png")
+    told = ("-k", "2", "--channels", "network", "--json", *options)
+    run = here("cluster", "album", *told)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout.splitlines()[-1])["shape"] == shape
+    _, about = load_model(tmp_path / "album-clusters")
+    assert about["fit"] == "crop"
 
 
 def test_a_network_that_is_not_here_is_told_in_a_line(here, tmp_path, monkeypatch):

@@ -111,6 +111,7 @@ def cluster(
         features=features,
         missing=missing,
         max_memory=max_memory,
+        channels=request.channels,
     )
     # Imported here, as in all commands: --help must not wait for NumPy and SciPy.
     from twofold.app.collection import name_of
@@ -242,9 +243,11 @@ def _reading(
     features: Path | None,
     missing: float | None,
     max_memory: int | None,
+    channels: str,
 ) -> "Reading":
     """Return the reading options; raise for an option of another kind of input."""
     from twofold.app.collection import Reading, kind_of
+    from twofold.channels import BANKS
 
     kind = kind_of(source)
     options.check_kind(source, for_images, "images")
@@ -255,10 +258,13 @@ def _reading(
         options.check_kind(source, {"max_memory": max_memory}, "array")
     if kind == "images":
         size, fit, frames = (for_images[name] for name in ("size", "fit", "frames"))
+        color, side = for_images["color"], None
+        if channels in BANKS:  # an unknown name is an error later on
+            side = BANKS[channels].side
         return Reading(
-            size=_sizes(size, "--size", 1, 2),
-            color=for_images["color"],
-            fit=fit.value if fit else "stretch",
+            size=_sizes(size or (side and str(side)), "--size", 1, 2),
+            color=True if side and color is None else color,
+            fit=fit.value if fit else "crop" if side else "stretch",
             key=key,
             missing=missing,
             max_memory=max_memory,

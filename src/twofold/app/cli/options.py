@@ -260,7 +260,8 @@ Channels = Annotated[
         help="What images are compared by: their pixels, their gradients, which change "
         "less with light and small shifts, their fine_gradients, for images in which "
         "light changes most, or the features of a network, for ordinary photos (pip "
-        "install 'twofold[photos]'; take --size 224). Alone, it narrows the search. "
+        "install 'twofold[photos]'), which are cropped to 224 x 224 in colour unless "
+        "--size, --fit or --color say otherwise. Alone, it narrows the search. "
         "Default: auto, which chooses among the first three.",
     ),
 ]
