@@ -2,6 +2,7 @@
 
 import shutil
 
+import msgspec
 import numpy as np
 import problems
 import pytest
@@ -17,8 +18,10 @@ from safetensors.numpy import load_file
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from twofold import TSNMF, AutoTSNMF
-from twofold.channels import OrientedGradients
+from twofold.channels import NetworkFeatures, OrientedGradients
+from twofold.channels.network import NetworkError
 from twofold.estimators import load_model, save_model
+from twofold.estimators.model_channels import Transformer, check_channels
 
 
 def smooth_images(n=40, h=26, w=12, channels=0):
@@ -312,3 +315,20 @@ def test_samples_that_have_no_such_maps(copy):
 def test_directions_of_the_sides_of_the_pixels_are_refused(copy):
     edit_arrays(copy, **{"left.directions": np.eye(26)[None, :, :4]})
     refused(copy, r"left.directions must be float64 of shape \(1, 13, 4\), got")
+
+
+OTHERS = ["onnx:/dev/zero", "model.onnx", "timm:resnet18", "torchvision:resnet18"]
+
+
+@pytest.mark.parametrize("network", OTHERS)
+def test_no_model_file_names_a_network_to_read_or_to_download(network, monkeypatch):
+    def never(*_):
+        raise AssertionError("a network was opened")
+
+    for name in ("open_network", "weights_digest"):
+        monkeypatch.setattr(f"twofold.channels.network.features.{name}", never)
+    facts = {"name": "NetworkFeatures", "parameters": {"network": network}}
+    with pytest.raises(msgspec.ValidationError, match="network must be"):
+        msgspec.convert(facts, Transformer)
+    with pytest.raises(NetworkError, match="transform X first"):
+        check_channels(NetworkFeatures(network))

@@ -44,6 +44,7 @@ class Transformer(Struct, frozen=True, forbid_unknown_fields=True):
             )
         transformer: Any = kinds[self.name](**self.parameters)
         transformer._validate_params()
+        _check_storable(transformer)
         defaults = _machine_parameters(transformer)
         if {name: getattr(transformer, name) for name in defaults} != defaults:
             raise ValueError(f"parameters must leave {', '.join(defaults)} out")
@@ -88,6 +89,13 @@ class MappingFacts(Struct, frozen=True, forbid_unknown_fields=True):
             )
 
 
+def _check_storable(transformer: Any) -> None:
+    """Raise what a transformer raises that no file may hold."""
+    check = getattr(transformer, "check_storable", None)
+    if check is not None:
+        check()
+
+
 def _weights(transformer: Any) -> str | None:
     """Return the digest of the weights of a network, or None if there are none."""
     digest = getattr(transformer, "weights_digest", None)
@@ -110,6 +118,7 @@ def check_channels(channels: Any) -> None:
             f"{type(channels).__name__}; transform X first, and fit "
             'TSNMF(channels="pixels") to the maps'
         )
+    _check_storable(channels)
 
 
 def transformer_facts(transformer: Any) -> dict[str, Any]:

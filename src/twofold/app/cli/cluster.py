@@ -261,9 +261,11 @@ def _reading(
         color, side = for_images["color"], None
         if channels in BANKS:  # an unknown name is an error later on
             side = BANKS[channels].side
+        if size is None and side is not None:
+            size = str(side)
         return Reading(
-            size=_sizes(size or (side and str(side)), "--size", 1, 2),
-            color=True if side and color is None else color,
+            size=_sizes(size, "--size", 1, 2),
+            color=True if side is not None and color is None else color,
             fit=fit.value if fit else "crop" if side else "stretch",
             key=key,
             missing=missing,

@@ -1,5 +1,6 @@
 """Features of a trained network as channels of photos."""
 
+import reprlib
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from twofold.channels.network.cache import (
     keep_features,
     kept_features,
 )
+from twofold.channels.network.errors import NetworkError
 from twofold.channels.network.layout import averaged, positions, reduced
 from twofold.channels.network.pictures import FRAMES, pictures
 from twofold.channels.network.sources import (
@@ -136,6 +138,18 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
 
         found = compute() if self.cache is None else self._kept(stack, compute)
         return like(found, images) if is_torch_array(images) else found
+
+    def check_storable(self) -> None:
+        """Raise a NetworkError unless a model file may name the network.
+
+        Others would make whoever loads the file read another one, or download.
+        """
+        if self.network != DEFAULT:
+            raise NetworkError(
+                f"network must be {DEFAULT!r} in a model file, got "
+                f"{reprlib.repr(self.network)}; transform X first, and fit "
+                'TSNMF(channels="pixels") to the maps'
+            )
 
     def weights_digest(self) -> str:
         """Return the SHA-256 of the weights of the network, as model files have it."""
