@@ -79,7 +79,7 @@ def test_frames_have_a_row_each_or_the_rows_have_names():
         [f"./{name}" for name in FILES],
         [str(Path(name).absolute()) for name in FILES],
         ["a/1.png", "a/2.png", "b/1.png", "b/3.png"],
-        ["a/1.png", "2.png", "b/1.png", "/elsewhere/3.png"],
+        ["a/1.png", "2.png", "b/1.png", "3.png"],
     ],
 )
 def test_rows_are_joined_by_their_names(names):
@@ -162,3 +162,15 @@ def test_arrays_that_are_no_rows(tmp_path):
         ValueError, match=r"must be a row .*, got an array of shape \(4,"
     ):
         read_features(tmp_path / "f.npy")
+
+
+def test_names_in_bytes_are_refused_rather_than_left_out(tmp_path):
+    np.savez(tmp_path / "f.npz", rows=ROWS, paths=np.array(FILES, dtype="S"))
+    with pytest.raises(ValueError, match=r"paths.* holds bytes; save texts with dtype"):
+        read_features(tmp_path / "f.npz", None, None)
+
+
+def test_a_file_of_the_same_name_in_another_folder_is_another_file():
+    elsewhere = [f"/other/{name}" for name in FILES]
+    with pytest.raises(ValueError, match=r"photos/a/1\.png"):
+        rows_of(named(elsewhere), listing())

@@ -89,4 +89,14 @@ def test_small_clusters_are_not_merged():
     W, _ = planted(44, 3, 0.4, 0.1)
     points = spectral_embedding(W, 3, 0)
     spectral = refine_labels(W, kmeans_labels(points, 3, 0))
-    np.testing.assert_array_equal(graph_clusters(W, 3, 0), spectral)
+    labels = graph_clusters(W, 3, 0)
+    assert len(set(zip(labels, spectral, strict=True))) == 3
+
+
+def test_clusters_are_named_in_the_order_of_their_first_samples():
+    W, groups = planted(120, 4, 0.5, 0.02)
+    order = np.random.RandomState(0).permutation(120)
+    labels = graph_clusters(W[order][:, order], 4, 0)
+    _, first = np.unique(groups[order], return_index=True)
+    expected = np.argsort(np.argsort(first))[groups[order]]
+    np.testing.assert_array_equal(labels, expected)

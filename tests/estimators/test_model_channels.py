@@ -22,6 +22,7 @@ from twofold.channels import NetworkFeatures, OrientedGradients
 from twofold.channels.network import NetworkError
 from twofold.estimators import load_model, save_model
 from twofold.estimators.model_channels import Transformer, check_channels
+from twofold.metrics import ari
 
 
 def smooth_images(n=40, h=26, w=12, channels=0):
@@ -199,7 +200,8 @@ def test_the_way_out_that_the_error_names(tmp_path):
     X = smooth_images()
     model = fitted(Halves(), X)
     way_out = fitted("pixels", Halves().transform(X))
-    same(way_out.labels_, model.labels_)
+    # Clusters are named in the order of the samples, which is that of their content.
+    assert ari(way_out.labels_, model.labels_) == 1
     there_and_back(way_out, tmp_path)
 
 

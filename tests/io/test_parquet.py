@@ -122,3 +122,34 @@ def test_a_column_in_another_file_is_not_read(tmp_path):
     pq.write_metadata(table.schema, path, metadata_collector=parts)
     with pytest.raises(ValueError, match="e is stored in another file, which is not"):
         read_stack(path)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_names_in_bytes_are_refused_rather_than_left_out(tmp_path, kind):
+    names = pa.array([name.encode() for name in NAMES], kind)
+    pq.write_table(
+        pa.table({"path": names, "e": ROWS.tolist()}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(ValueError, match=r"path.* holds bytes; write texts instead"):
+        texts(tmp_path / "a.parquet", "path")
+
+
+def test_views_of_texts_are_texts(tmp_path):
+    names = pa.array(NAMES, pa.string_view())
+    pq.write_table(
+        pa.table({"path": names, "e": ROWS.tolist()}), tmp_path / "a.parquet"
+    )
+    assert texts(tmp_path / "a.parquet", "path") == NAMES
+
+
+def test_a_column_of_texts_does_not_hide_the_table(tmp_path):
+    table = pa.table({"data": NAMES, "x": ROWS[:, 0], "y": ROWS[:, 1]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read_stack(tmp_path / "a.parquet"), ROWS[:, :2])
+
+
+def test_empty_cells_of_booleans_are_nan(tmp_path):
+    table = pa.table({"x": [True, None, False], "y": [True, True, False]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = read_stack(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(found, [[1, 1], [np.nan, 1], [0, 0]])

@@ -178,4 +178,7 @@ class _Known:
         """Return what a path can mean: one name, none, or several."""
         exact = self._paths.get(os.path.abspath(name))
         exact = exact or self._relative.get(os.path.normpath(name))
-        return [exact] if exact else self._files.get(os.path.basename(name), [])
+        if exact:
+            return [exact]
+        # A path that leads elsewhere is another file, whatever its name.
+        return [] if os.path.dirname(name) else self._files.get(name, [])

@@ -10,11 +10,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.exchanges import Halves, exchange_clusters
-from twofold.core.modularity import indicator, modularity, refine_labels
+from twofold.core.modularity import (
+    modularity,
+    refine_labels,
+    rise_by_merging,
+    weights_between,
+)
 from twofold.core.spectral import kmeans_labels, spectral_embedding
 
 _FINER, _MAX_MERGES = 3, 200
 """Finer clusters for each cluster, and the largest number of merges."""
+
+_MAX_EXCHANGED = 200
+"""Largest number of clusters for exchanges, which compare all pairs of them."""
 
 _MIN_SIZE = 5
 """Least mean size of the finer clusters; smaller ones are made of noise."""
@@ -62,23 +70,23 @@ def graph_clusters(
     Returns
     -------
     int array of shape (n,)
-        Labels 0, 1, ..., without an empty cluster.
+        Labels 0, 1, ..., in the order of the first sample of each cluster.
     """
     if points is None:
         points = spectral_embedding(weights, k, seed)
     labels = _refined(weights, kmeans_labels(points, k, seed, n_init, sample_weight))
     n, finer = len(points), min(_FINER * k, k + _MAX_MERGES)
     if not k < finer <= n // _MIN_SIZE:
-        return labels
+        return in_order(labels)
     n_init = -(-n_init // _FINER)
     fine = _refined(weights, kmeans_labels(points, finer, seed, n_init, sample_weight))
     merged = refine_labels(weights, merge_clusters(weights, fine, k))
-    if exchanges:
+    if exchanges and k <= _MAX_EXCHANGED:
         halves: Halves = {}  # of clusters that both have
         labels = exchange_clusters(weights, labels, seed, halves)
         merged = exchange_clusters(weights, merged, seed, halves)
     rise = modularity(weights, merged) - modularity(weights, labels)
-    return merged if rise > _MARGIN * k / n else labels
+    return in_order(merged if rise > _MARGIN * k / n else labels)
 
 
 def _refined(weights: csr_array, labels: np.ndarray) -> np.ndarray:
@@ -86,12 +94,16 @@ def _refined(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     return refine_labels(weights, np.unique(labels, return_inverse=True)[1])
 
 
+def in_order(labels: np.ndarray) -> np.ndarray:
+    """Name clusters by their first samples: the names of K-means turn on rounding."""
+    _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[cluster]
+
+
 def merge_clusters(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray:
     """Merge pairs of clusters until k are left, each time at the least loss.
 
-    The pair is merged for which the modularity rises most, or falls least: by
-    2 (w_ab / w - d_a d_b / w^2), where w_ab is the weight between clusters a and b, d
-    are the sums of their degrees, and w is the sum of all degrees.
+    The pair is merged for which the modularity rises most, or falls least.
 
     Parameters
     ----------
@@ -106,13 +118,10 @@ def merge_clusters(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray
     int array of shape (n,)
         Labels 0, 1, ..., of k clusters, or of all if there are fewer.
     """
-    members = indicator(labels)
-    between = (members.T @ (weights @ members)).toarray()
+    between = weights_between(weights, labels)
     cluster = np.arange(len(between))  # merged cluster of each given one
     for _ in range(len(between) - k):
-        degree = between.sum(axis=1)
-        total = degree.sum() or 1.0
-        rise = between / total - np.outer(degree, degree) / total**2
+        rise = rise_by_merging(between)
         np.fill_diagonal(rise, -np.inf)
         a, b = sorted(np.unravel_index(np.argmax(rise), rise.shape))
         between[a] += between[b]

@@ -8,7 +8,13 @@ alone lowers the modularity. An exchange does both repairs at once.
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.core.modularity import indicator, modularity, refine_labels
+from twofold.core.modularity import (
+    LEAST_RISE,
+    modularity,
+    refine_labels,
+    rise_by_merging,
+    weights_between,
+)
 from twofold.core.spectral import spectral_embedding
 
 _MAX_EXCHANGES = 50
@@ -16,9 +22,6 @@ _MAX_EXCHANGES = 50
 
 _TRIES = 3
 """Number of clusters whose splits are tried before the search ends."""
-
-_LEAST_RISE = 1e-9
-"""Rise of the modularity below which an exchange is not worth making."""
 
 _N_BLOCKS = 8
 """Number of blocks of samples that move between the halves of a cluster."""
@@ -60,7 +63,7 @@ def exchange_clusters(
         for proposal in _proposals(weights, labels, seed, halves):
             trial = refine_labels(weights, proposal)
             reached = modularity(weights, trial)
-            if reached > best + _LEAST_RISE:
+            if reached > best + LEAST_RISE:
                 labels, best = trial, reached
                 break
         else:
@@ -73,7 +76,7 @@ def _proposals(
 ) -> list[np.ndarray]:
     """Return labels after the most promising exchanges, the best first."""
     k, second = 1 + labels.max(), _second_halves(weights, labels, seed, halves)
-    rise = _rise_by_merging(weights, labels + k * second, 2 * k)
+    rise = rise_by_merging(weights_between(weights, labels + k * second, 2 * k))
     whole = np.bincount(labels, second, k) == 0  # clusters without a second half
     split = np.where(whole, -np.inf, np.round(-np.diagonal(rise, k), _DIGITS))
     # Clusters are pairs of halves, and the rises of their pairs add up.
@@ -119,15 +122,3 @@ def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
         return members[:0]
     halves = refine_labels(inside, positive, _N_BLOCKS)
     return members[halves != halves[0]]
-
-
-def _rise_by_merging(weights: csr_array, labels: np.ndarray, k: int) -> np.ndarray:
-    """Return by how much merging each pair of clusters raises the modularity, (k, k).
-
-    2 (w_ab / w - d_a d_b / w^2), as for ``merge_clusters``. Clusters may be empty.
-    """
-    members = indicator(labels, k)
-    between = (members.T @ (weights @ members)).toarray()
-    degree = between.sum(axis=1)
-    total = degree.sum() or 1.0
-    return 2 * (between / total - np.outer(degree, degree) / total**2)

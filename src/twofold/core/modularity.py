@@ -15,6 +15,9 @@ _MAX_ROUNDS = 20
 _N_BLOCKS = 32
 """Number of blocks of samples."""
 
+LEAST_RISE = 1e-9
+"""Rise of the modularity below which other labels are not worth taking."""
+
 _TOLERANCE = 1e-12
 """Relative tolerance below which a rise of the modularity is taken for rounding."""
 
@@ -39,6 +42,26 @@ def indicator(labels: np.ndarray, k: int | None = None) -> csr_array:
     n = len(labels)
     shape = (n, k or 1 + labels.max())
     return csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape)
+
+
+def weights_between(
+    weights: csr_array, labels: np.ndarray, k: int | None = None
+) -> np.ndarray:
+    """Return the sums of the weights between each two clusters, dense: (k, k)."""
+    members = indicator(labels, k)
+    return (members.T @ (weights @ members)).toarray()
+
+
+def rise_by_merging(between: np.ndarray) -> np.ndarray:
+    """Return by how much merging each two clusters raises the modularity, (k, k).
+
+    2 (w_ab / w - d_a d_b / w^2), where w_ab is the weight between clusters a and b, d
+    are the sums of their degrees, and w is the sum of all degrees. Clusters may be
+    empty.
+    """
+    degree = between.sum(axis=1)
+    total = degree.sum() or 1.0
+    return 2 * (between / total - np.outer(degree, degree) / total**2)
 
 
 def refine_labels(

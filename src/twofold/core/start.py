@@ -119,10 +119,12 @@ def first_adjacency(
 def joint_adjacency(
     projected: Pair, n_neighbors: int, options: SolverOptions
 ) -> csr_array:
-    """Return W_P + W_Q with the given number of neighbours."""
-    return sum(
-        side.with_neighbors(n_neighbors, options).graph.adjacency for side in projected
-    )
+    """Return W_P + W_Q with the given number of neighbours, in double precision.
+
+    Clusters are compared by small differences of their modularity.
+    """
+    both = (side.with_neighbors(n_neighbors, options).graph for side in projected)
+    return sum(graph.adjacency.astype(np.float64) for graph in both)
 
 
 def is_well_connected(adjacency: csr_array, k: int) -> bool:

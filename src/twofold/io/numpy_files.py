@@ -28,6 +28,9 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OBJECTS = "holds objects, which are not unpickled; save texts with dtype=str"
 """Why an array of objects, which may be texts, is not read."""
 
+_ENCODED = "holds bytes; save texts with dtype=str"
+"""Why an array of bytes, which may be texts, is not read."""
+
 
 class _Header(NamedTuple):
     """What an .npy file says of its array, and where the array begins."""
@@ -112,6 +115,8 @@ def _by_name(name: str, header: _Header, read: Any) -> dict[str, StoredArray]:
     n_bytes = size_of(header.shape, header.dtype)
     if header.dtype.kind == "O":
         return {name: refused(_OBJECTS, is_text=True)}
+    if header.dtype.kind == "S":
+        return {name: refused(_ENCODED, is_text=True)}
     if header.dtype.kind not in "biufU":
         return {}
     is_text = header.dtype.kind == "U"

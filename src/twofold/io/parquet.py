@@ -70,8 +70,12 @@ def _arrays(
         arrays = {c.name: _stored(opened, [c], _shape(c, rows)) for c in numbers}
     else:
         arrays = {_TABLE: _stored(opened, numbers, (rows, len(numbers)))}
-    for column in filter(_is_text, columns):
-        arrays[column.name] = _stored_texts(encoded, column)
+    for column in columns:
+        name = column.name if column.name != _TABLE else f"{_TABLE} (texts)"
+        if _is_text(column):
+            arrays[name] = _stored_texts(encoded, column)
+        elif _is_bytes(column):
+            arrays[name] = refused("holds bytes; write texts instead", is_text=True)
     return arrays
 
 
@@ -148,7 +152,7 @@ def _numbers(column: Any) -> np.ndarray:
 
 def _chunk(chunk: Any) -> np.ndarray:
     """Return a part of a column as an array."""
-    from pyarrow import compute
+    from pyarrow import compute, types
 
     chunk, shape = getattr(chunk, "storage", chunk), [len(chunk)]
     while _is_list(chunk.type):
@@ -164,6 +168,8 @@ def _chunk(chunk: Any) -> np.ndarray:
         shape.append(int(lengths[0]) if len(lengths) else 0)
         chunk = chunk.flatten()
         chunk = getattr(chunk, "storage", chunk)
+    if types.is_boolean(chunk.type) and chunk.null_count:  # as integers: NaN
+        chunk = chunk.cast("uint8")
     return chunk.to_numpy(zero_copy_only=False).reshape(shape)
 
 
@@ -217,8 +223,18 @@ def _is_text(column: _Column) -> bool:
     kind = column.kind
     if types.is_dictionary(kind):
         kind = kind.value_type
-    is_text = types.is_string(kind) or types.is_large_string(kind)
-    return is_text and not column.is_list
+    tests = types.is_string, types.is_large_string, types.is_string_view
+    return any(test(kind) for test in tests) and not column.is_list
+
+
+def _is_bytes(column: _Column) -> bool:
+    from pyarrow import types
+
+    kind = column.kind
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = types.is_binary, types.is_large_binary, types.is_fixed_size_binary
+    return any(test(kind) for test in tests) and not column.is_list
 
 
 def _count_leaves(kind: Any) -> int:

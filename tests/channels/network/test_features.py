@@ -164,7 +164,9 @@ def test_features_are_kept_by_content(calls, tmp_path):
     assert len(list(folder.iterdir())) == 6
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", "pickle", "shape", "NaN"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"\x93NUMPY", b"PK\x03\x04junk", "pickle", "shape", "NaN"]
+)
 def test_damaged_files_are_made_again(calls, tmp_path, damage):
     bank = NetworkFeatures(cache=str(tmp_path))
     expected = bank.transform(photos())

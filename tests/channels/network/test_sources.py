@@ -281,3 +281,22 @@ def test_a_network_that_a_catalogue_lacks(monkeypatch, torch, made, said):
     module.models = SimpleNamespace(get_model=get_model)
     monkeypatch.setitem(sys.modules, "torchvision", module)
     refused(NetworkFeatures("torchvision:other"), photos(), "torchvision:other", said)
+
+
+@pytest.mark.parametrize("length", [b"\x08", b"\x88\x00", b"\x88\x80\x00"])
+def test_no_onnx_file_makes_us_read_another(tmp_path, monkeypatch, length):
+    """Weights may be in a file that the ONNX file names, relative to where we are."""
+    onnx = pytest.importorskip("onnx", reason="needs onnx, which make torch installs")
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.bin").write_bytes(np.full(3, 7, np.float32).tobytes())
+    model = onnx.load(pooling_file(tmp_path / "plain.onnx"))
+    elsewhere = model.graph.initializer.add(name="w", data_type=1, dims=[1, 3, 1, 1])
+    elsewhere.data_location = onnx.TensorProto.EXTERNAL
+    elsewhere.external_data.add(key="location", value="secret.bin")
+    content = model.SerializeToString()
+    assert content.count(b"\x08location") == 1
+    (tmp_path / "m.onnx").write_bytes(
+        content.replace(b"\x08location", length + b"location")
+    )
+    refused(NetworkFeatures("m.onnx"), photos(), "keeps weights in other files")

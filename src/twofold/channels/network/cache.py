@@ -36,7 +36,8 @@ def kept_features(folder: Path, key: str, n: int) -> np.ndarray | None:
     Nothing is unpickled.
     """
     try:
-        found = np.load(folder / f"{key}.npy", allow_pickle=False)
+        with (folder / f"{key}.npy").open("rb") as file:  # np.load takes archives, too
+            found = np.lib.format.read_array(file, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
     right = found.ndim == 4 and len(found) == n and found.dtype == np.float32

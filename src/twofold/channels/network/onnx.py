@@ -1,6 +1,7 @@
 """Networks in ONNX files, run by ONNX Runtime."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,9 @@ from twofold.core.arrays import slices
 _FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _BYTES = "tensor(uint8)"
 
+_ELSEWHERE = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
+"""The key of a tensor in another file, behind its length in any way to write it."""
+
 
 def open_onnx(path: Path, runtime: ModuleType) -> Network:
     """Open a file with one input, of pictures (n, 3, s, s) or (n, s, s, 3).
@@ -23,6 +27,11 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
     input of bytes gets the pixels, from 0 to 255, any other one those of ``IMAGENET``.
     """
     content = path.read_bytes()  # what is run is what the digest is of
+    if _ELSEWHERE.search(content):
+        raise NetworkError(
+            f"network must be one ONNX file, but {path} keeps weights in other files, "
+            "which are not read; save it as a single file"
+        )
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # an error is raised, and need not be printed
     try:

@@ -7,14 +7,11 @@ its own graph, and another has found them in a graph of its own.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from twofold.core.modularity import refine_labels
+from twofold.core.modularity import LEAST_RISE, refine_labels
 from twofold.estimators.search.candidates import Preview, fraction_of, with_scores
 
 _NEARLY = 0.98
 """Fraction of the best score from which on a candidate takes part."""
-
-_LEAST_RISE = 1e-9
-"""Rise of the modularity below which offered labels are not taken."""
 
 
 def offer_labels(previews: Sequence[Preview]) -> list[Preview]:
@@ -35,11 +32,11 @@ def offer_labels(previews: Sequence[Preview]) -> list[Preview]:
 
 def _best_offer(preview: Preview, others: Sequence[Preview]) -> Preview:
     """Return a preview with the best labels that it and the others have."""
-    highest = preview.modularity(preview.labels) + _LEAST_RISE
+    highest = preview.modularity(preview.labels) + LEAST_RISE
     taken = preview
-    for other in others:
+    for other in (each for each in others if each is not preview):
         labels = refine_labels(preview.adjacency, other.labels)
         reached = preview.modularity(labels)
-        if other is not preview and reached > highest:
+        if reached > highest:
             highest, taken = reached, replace(preview, labels=labels, offered=True)
     return taken
