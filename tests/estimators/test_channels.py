@@ -5,7 +5,6 @@ import pytest
 from mapped import Half, K, colours, pictures
 from problems import holes, pierced, relative
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils._param_validation import InvalidParameterError
@@ -369,29 +368,6 @@ def test_mirrored_images_have_the_same_coefficients(axis):
         for each in (images, np.flip(images, axis))
     )
     np.testing.assert_allclose(one, other, 0, 1e-9)
-
-
-@pytest.mark.parametrize("channels", ["pixels", "gradients", "fine_gradients"])
-def test_the_channels_have_a_name(channels):
-    model = TSNMF(K, channels=channels, random_state=0).fit(pictures())
-    assert model.channels_ == channels
-
-
-def test_auto_tells_what_it_took_and_a_transformer_is_returned_fitted():
-    auto = TSNMF(K, random_state=0).fit(pictures())
-    assert auto.channels_ == "gradients"
-    own = TSNMF(K, channels=Deviation(), random_state=0).fit(pictures())
-    np.testing.assert_allclose(own.channels_.mean_, pictures().mean(axis=0))
-    # the same transformer as a bank of that name
-    named = TSNMF(K, channels=OrientedGradients(), random_state=0).fit(pictures())
-    assert named.channels_ == "gradients"
-    other = OrientedGradients(n_orientations=4)
-    assert TSNMF(K, channels=other).fit(pictures()).channels_.n_orientations == 4
-
-
-def test_channels_that_are_not_fitted_have_no_name():
-    with pytest.raises(NotFittedError):
-        _ = TSNMF(K).channels_
 
 
 def test_auto_takes_gradients_of_images_and_pixels_of_others():

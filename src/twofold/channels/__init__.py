@@ -11,6 +11,7 @@ from typing import Any
 
 from twofold.channels.gradients import OrientedGradients
 from twofold.channels.network import NetworkFeatures
+from twofold.channels.network.sources import SIDE
 
 __all__ = ["BANKS", "PIXELS", "Bank", "NetworkFeatures", "OrientedGradients"]
 
@@ -33,6 +34,6 @@ BANKS = {
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
     "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9),
-    "network": Bank(NetworkFeatures(), side=224),
+    "network": Bank(NetworkFeatures(), side=SIDE),
 }
 """Banks by the name that ``channels`` has for them."""

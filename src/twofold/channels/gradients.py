@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from twofold._sklearn import Interval
 from twofold.channels.filters import central_difference, reduction, smoothing
-from twofold.channels.stacks import read_images
+from twofold.channels.stacks import StackTransformer, read_images
 from twofold.core.arrays import Array, like, positive_or_one, slices
 
 MIN_SIDE = 8
@@ -171,7 +170,7 @@ def oriented_gradients(
     return xp.sqrt(maps)
 
 
-class OrientedGradients(TransformerMixin, BaseEstimator):
+class OrientedGradients(StackTransformer):
     """Images as maps of their oriented gradients, a transformer of stacks.
 
     The gradient of a smoothed image is found by central differences. Its strength is
@@ -261,10 +260,3 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
                 normalize=self.normalize,
             )
         return xp.permute_dims(maps, (0, 2, 3, 1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = False
-        return tags

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 
 from twofold.core.arrays import Array
@@ -31,3 +32,14 @@ def read_images(X: Any, min_side: int = 1, *, as_floats: bool = True) -> Array:
     if not numpy and not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X must be finite, got NaN or infinity; fill them first")
     return xp.permute_dims(X.reshape(*X.shape[:3], -1), (0, 3, 1, 2))
+
+
+class StackTransformer(TransformerMixin, BaseEstimator):
+    """A transformer of stacks (n, h, w[, c]) that learns nothing from them."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags

@@ -87,7 +87,7 @@ def save_model(
     model : TSNMF
         A fitted model. A ``random_state`` that is no integer is written as None, and an
         array as ``init`` in double precision. Its ``channels`` must be a name, an
-        ``OrientedGradients`` or a ``NetworkFeatures``.
+        ``OrientedGradients``, or a ``NetworkFeatures`` of the default network.
     folder : str or Path
         Folder of the file; it must exist.
     about : dict or None, default=None

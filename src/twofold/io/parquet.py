@@ -5,7 +5,7 @@ and pyarrow gets the open file rather than a path, so that it opens no other.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
@@ -71,7 +71,7 @@ def _arrays(
     else:
         arrays = {_TABLE: _stored(opened, numbers, (rows, len(numbers)))}
     for column in columns:
-        name = column.name if column.name != _TABLE else f"{_TABLE} (texts)"
+        name = f"{column.name} (texts)" if column.name in arrays else column.name
         if _is_text(column):
             arrays[name] = _stored_texts(encoded, column)
         elif _is_bytes(column):
@@ -220,20 +220,26 @@ def _is_number(column: _Column) -> bool:
 def _is_text(column: _Column) -> bool:
     from pyarrow import types
 
-    kind = column.kind
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = types.is_string, types.is_large_string, types.is_string_view
-    return any(test(kind) for test in tests) and not column.is_list
+    return _is_flat(
+        column, types.is_string, types.is_large_string, types.is_string_view
+    )
 
 
 def _is_bytes(column: _Column) -> bool:
     from pyarrow import types
 
+    return _is_flat(
+        column, types.is_binary, types.is_large_binary, types.is_fixed_size_binary
+    )
+
+
+def _is_flat(column: _Column, *tests: Callable[[Any], bool]) -> bool:
+    """Return whether a column, no lists, has a type that passes one of the tests."""
+    from pyarrow import types
+
     kind = column.kind
     if types.is_dictionary(kind):
         kind = kind.value_type
-    tests = types.is_binary, types.is_large_binary, types.is_fixed_size_binary
     return any(test(kind) for test in tests) and not column.is_list
 
 

@@ -4,7 +4,7 @@ import hashlib
 from types import ModuleType
 from typing import Any
 
-from twofold.channels.network.errors import NetworkError
+from twofold.channels.network.errors import NetworkError, reason_of
 from twofold.channels.network.sources import IMAGENET, SIDE, Network, torch_runner
 
 
@@ -17,8 +17,9 @@ def open_listed(package: ModuleType, name: str, torch: ModuleType) -> Network:
     except NetworkError:
         raise
     except Exception as error:  # of any type, also those of a failed download
-        reason = str(error).strip().partition("\n")[0]
-        raise NetworkError(f"network={whole!r} cannot be opened: {reason}") from error
+        raise NetworkError(
+            f"network={whole!r} cannot be opened: {reason_of(error)}"
+        ) from error
     run = torch_runner(torch, network, forward)
     return Network(_digest(network), side, mean, std, run)
 

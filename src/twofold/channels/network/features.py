@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import device as device_of
 from array_api_compat import is_torch_array
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from twofold._sklearn import Interval, StrOptions
 from twofold.channels.gradients import MIN_SIDE
@@ -28,7 +27,7 @@ from twofold.channels.network.sources import (
     open_network,
     weights_digest,
 )
-from twofold.channels.stacks import read_images
+from twofold.channels.stacks import StackTransformer, read_images
 from twofold.core.arrays import Array, like, slices, to_numpy
 from twofold.progress import report
 
@@ -36,7 +35,7 @@ _BATCH = 32
 """Number of pictures that a network gets at once."""
 
 
-class NetworkFeatures(TransformerMixin, BaseEstimator):
+class NetworkFeatures(StackTransformer):
     """Photos as the last maps of a trained network, a transformer of stacks.
 
     Each photo is reduced or enlarged to the square that the network takes, and never
@@ -198,13 +197,6 @@ class NetworkFeatures(TransformerMixin, BaseEstimator):
             found = compute()
             keep_features(folder, key, found)
         return found
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = False
-        return tags
 
 
 def _device(images: Array) -> str:

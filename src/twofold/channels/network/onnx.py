@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.channels.network.errors import NetworkError
+from twofold.channels.network.errors import NetworkError, reason_of
 from twofold.channels.network.sources import IMAGENET, SIDE, Network
 from twofold.core.arrays import slices
 
@@ -42,7 +42,7 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
     except Exception as error:  # the runtime has exceptions of its own
         raise NetworkError(
             f"network must be an ONNX file, but {path} cannot be opened "
-            f"({_reason(error)})"
+            f"({reason_of(error)})"
         ) from error
     side, last = _layout(path, inputs)
 
@@ -53,14 +53,10 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
             return _features(session, given)
         except Exception as error:
             raise NetworkError(
-                f"network: {path} cannot be run on {given.shape} ({_reason(error)})"
+                f"network: {path} cannot be run on {given.shape} ({reason_of(error)})"
             ) from error
 
     return Network(hashlib.sha256(content).hexdigest(), side, *IMAGENET, run)
-
-
-def _reason(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 def _features(session: Any, given: np.ndarray) -> np.ndarray:

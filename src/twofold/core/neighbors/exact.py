@@ -135,7 +135,7 @@ def _search_all_ties(
     indices (batch, m, n_neighbors) of the neighbours.
     """
     xp = array_namespace(tolerance)
-    rows, values, neighbors = None, tolerance, tolerance
+    rows = None  # those that are searched: all at first
     for extra in _EXTRA_CANDIDATES:
         count = min(n_neighbors + extra, possible)
         found = search(count, rows)
