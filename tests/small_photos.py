@@ -61,12 +61,37 @@ def make_images(folder, seed=0, n=24):
     return folder
 
 
+def odd_photos(folder):
+    """Write photos of many colours, depths and shapes, and two files of 7 frames."""
+    rng = np.random.default_rng(0)
+    colors = rng.integers(0, 256, (60, 40, 3), dtype=np.uint8)
+    photo = Image.fromarray(colors)
+    photo.save(folder / "plain.png")
+    photo.convert("CMYK").save(folder / "cmyk.jpg")
+    photo.convert("P").save(folder / "palette.png")
+    deep = rng.integers(0, 65536, (30, 50), dtype=np.uint16)
+    Image.fromarray(deep).save(folder / "deep.png")
+    alpha = rng.integers(0, 256, (30, 50, 4), dtype=np.uint8)
+    Image.fromarray(alpha).save(folder / "through.png")
+    long = rng.integers(0, 256, (1, 5000, 3), dtype=np.uint8)
+    Image.fromarray(long).save(folder / "long.png")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    photo.save(folder / "turned.jpg", exif=turned)
+    grey = rng.integers(0, 256, (7, 20, 30), dtype=np.uint8)
+    first, *others = map(Image.fromarray, grey)
+    first.save(folder / "moving.gif", save_all=True, append_images=others)
+    first.save(folder / "stack.tif", save_all=True, append_images=others)
+    return folder
+
+
 def run(source, out, model=None, **options):
     labels = options.pop("labels", None)
     reading = options.pop("reading", None)
     collection = read(source, reading, labels=labels)
     model = model or TSNMF(3, random_state=0)
-    return cluster(collection, model, out, **options), collection, model
+    found = cluster(collection, model, out, **options)
+    return found.page, collection, model
 
 
 def table(path):

@@ -91,11 +91,12 @@ def test_what_is_no_origin_is_refused(origin, model, change, value):
 def test_missing_fields_and_models_of_other_makers(origin, model):
     whole = origin.as_dict()
     # Models that say nothing of frames are of a time when files had but one, and those
-    # that say nothing of images were fitted to them.
-    later = ("frames", "images")
+    # that say nothing of images were fitted to them, without a network.
+    later = ("frames", "images", "network")
     earlier = {key: value for key, value in whole.items() if key not in later}
     assert Origin.from_dict(earlier, model).frames == "all"
     assert Origin.from_dict(earlier, model).images is None
+    assert Origin.from_dict(earlier, model).network is None
     for name in earlier:
         about = {key: value for key, value in whole.items() if key != name}
         with pytest.raises(ValueError, match="says nothing of its images"):

@@ -43,7 +43,7 @@ def test_kinds_are_told_apart(model):
     assert adjusted_rand_score(model.labels_, kinds) == 1
     assert model.channels_ == "network"
     assert model.components_.shape == (2, 40, 40, 3)
-    assert model.state_.mapping.map_shape == (256, 7, 7)
+    assert model.state_.mapping.map_shape == (512, 7, 7)
     search = AutoTSNMF(2, channels=["network"], max_fits=2, random_state=0)
     assert adjusted_rand_score(search.fit(two_kinds()).labels_, kinds) == 1
     assert set(search.search_results_["channels"]) == {"network"}

@@ -199,7 +199,7 @@ def results():
     collection = Collection("tiny", stack, [f"x[{i}]" for i in range(12)])
     with tempfile.TemporaryDirectory() as folder:
         model = TSNMF(2, graph="heat", random_state=0)
-        page = workflow.cluster(collection, model, Path(folder) / "out")
+        page = workflow.cluster(collection, model, Path(folder) / "out").page
         return {p.name: p.read_bytes() for p in page.parent.iterdir()}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from twofold import io
 from twofold.app.features import Features, Listing, read_features, rows_of
+from twofold.channels import NetworkFeatures
 from twofold.estimators.reading import check_entries, marked, read_numbers
 from twofold.io.arrays import READERS, open_arrays, shaped
 from twofold.paper import datasets
@@ -49,6 +50,7 @@ class Collection:
     # Paths, or names with an index such as ``faces.mat[17]`` and ``scan.tif[3]``.
     names: list[str]
     paths: list[Path] = field(default_factory=list)  # image files, if any
+    frames: np.ndarray | None = None  # (n,), numbers of the images in these files
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (name, reason)
     reading: Reading = field(default_factory=Reading)  # with all options chosen
     target: np.ndarray | None = None  # (n,), known classes from 0
@@ -61,6 +63,10 @@ class Collection:
     # What samples are compared by rather than by their images: numbers (n, d), or
     # matrices (n, p, c) or (n, h, w, c).
     features: np.ndarray | None = None
+    # Network whose features these are; None if they are the user's own.
+    network: NetworkFeatures | None = None
+    # Scores of the clusters of "images" and "network", if both were tried.
+    compared: dict[str, float] = field(default_factory=dict)
 
     @property
     def samples(self) -> np.ndarray:
@@ -277,6 +283,7 @@ def _from_images(
         images=data.images,
         names=data.names,
         paths=data.paths,
+        frames=data.frames,
         skipped=[(str(path), reason) for path, reason in data.skipped],
         # Options of array files are dropped, since they do not apply.
         reading=Reading(
@@ -284,6 +291,7 @@ def _from_images(
             bool(channels),
             reading.fit,
             missing=reading.missing,
+            max_memory=reading.max_memory,
             frames=reading.frames,
         ),
         target=data.get("target"),

@@ -1,5 +1,7 @@
 """The part of a saved model that describes the collection it was fitted to."""
 
+import reprlib
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -7,10 +9,22 @@ import numpy as np
 
 from twofold.app.collection import Collection, Reading
 from twofold.app.results import Assignments, nearest_rows
+from twofold.channels import NetworkFeatures
+from twofold.channels.network.sources import DEFAULT
 from twofold.core.arrays import to_numpy
 from twofold.estimators.tsnmf import TSNMF
 
 _WAY_OUT = "make the model again with twofold cluster"
+
+
+class NetworkFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The network whose features a model was fitted to."""
+
+    name: str
+    weights: str  # their SHA-256
+    maps: Annotated[int, msgspec.Meta(ge=1)] | None  # as in ``NetworkFeatures``
+    pooled: bool  # likewise
+    frame: Literal["crop", "pad"]
 
 
 class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,6 +39,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frames: Literal["all", "first"] = "all"  # as in ``Reading``
     # Shape of the images if the model was fitted to features, else None.
     images: list[Annotated[int, msgspec.Meta(ge=1)]] | None = None
+    network: NetworkFacts | None = None  # None for features of the user's own
 
     @classmethod
     def of(cls, collection: Collection, orders: list[np.ndarray]) -> "Origin":
@@ -41,6 +56,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             rows=rows,
             frames="first" if reading.frames == "first" else "all",
             images=list(collection.images.shape[1:]) if has_features else None,
+            network=_network_facts(collection.network),
         )
 
     @classmethod
@@ -61,7 +77,8 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as the dict that ``save_model`` stores."""
-        return msgspec.structs.asdict(self)
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
 
     def reading(self, model: TSNMF, key: str | None = None) -> Reading:
         """Return how to read new samples for ``model``."""
@@ -81,3 +98,50 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rows = to_numpy(model.coefficients_)[self.rows]
         nearest = nearest_rows(assignments.coefficients, rows)
         return [self.representatives[j] for j in nearest]
+
+    def network_features(self, path: Path, given: str | None) -> NetworkFeatures | None:
+        """Return the network of the model in ``path``, None if it has none.
+
+        A model file makes nobody read another file, or download: any network but the
+        default one must be ``given`` again.
+        """
+        facts = self.network
+        if facts is None:
+            if given is None:
+                return None
+            raise ValueError(
+                f"network must be left out for the model in {path}, which was fitted "
+                f"without one, got {given}"
+            )
+        name = given or DEFAULT
+        if given is None and facts.name != DEFAULT:
+            raise ValueError(
+                f"network must be given for the model in {path}, which was fitted to "
+                f"features of {reprlib.repr(facts.name)}; name it"
+            )
+        network = NetworkFeatures(
+            name,
+            maps=facts.maps,
+            pooled=facts.pooled,
+            frame=facts.frame,
+            cache="auto",
+        )
+        if network.weights_digest() != facts.weights:
+            raise ValueError(
+                f"network {name} must have the weights that the model in {path} was "
+                f"fitted with, those of {reprlib.repr(facts.name)} with SHA-256 "
+                f"{facts.weights[:12]}..., got others; {_WAY_OUT}"
+            )
+        return network
+
+
+def _network_facts(network: NetworkFeatures | None) -> NetworkFacts | None:
+    if network is None:
+        return None
+    return NetworkFacts(
+        name=network.network,
+        weights=network.weights_digest(),
+        maps=network.maps,
+        pooled=network.pooled,
+        frame="pad" if network.frame == "pad" else "crop",
+    )

@@ -15,6 +15,9 @@ from twofold.estimators.tsnmf import TSNMF
 Moves = Literal["shifts", "all"]
 """How images were aligned: by shifts alone, or by shifts and turns."""
 
+_STANDS_OUT = 0.2
+"""Least score of clusters that stand out, as a part of the largest modularity."""
+
 _BLOCK = 1024
 """Number of images that are held in double precision at once."""
 
@@ -30,6 +33,15 @@ class Assignments:
     # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,); of aligned
     # images, over all entries.
     reconstruction_error: np.ndarray
+
+
+def stand_out(score: float, n_clusters: int) -> bool:
+    """Return whether clusters of a score stand out from what chance would show.
+
+    The score is an excess modularity. No k clusters have a modularity of more than
+    1 - 1/k.
+    """
+    return score >= _STANDS_OUT * (1 - 1 / n_clusters)
 
 
 def channels_of(model: TSNMF) -> str:

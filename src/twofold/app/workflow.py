@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from twofold.app.collection import (
     Collection,
@@ -16,6 +18,7 @@ from twofold.app.collection import (
     kind_of,
     read_collection,
 )
+from twofold.app.network import choose, with_network
 from twofold.app.origin import Origin
 from twofold.app.outputs import (
     COLUMNS,
@@ -45,7 +48,7 @@ from twofold.app.results import (
     typicality,
 )
 from twofold.app.threads import suitable_threads
-from twofold.channels import PIXELS
+from twofold.channels import PIXELS, NetworkFeatures
 from twofold.estimators import load_model, save_model
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
@@ -67,17 +70,26 @@ def read(
     )
 
 
+class Clustered(NamedTuple):
+    """What was clustered, and by what."""
+
+    page: Path  # the report
+    collection: Collection  # with features, if it was compared by these
+    model: TSNMF | AutoTSNMF  # fitted
+
+
 def cluster(
     collection: Collection,
     model: TSNMF | AutoTSNMF,
     folder: str | Path,
     *,
+    network: NetworkFeatures | None = None,
     sort: str | None = None,
     force: bool = False,
-) -> Path:
+) -> Clustered:
     """Fit a model to a collection and write a folder of results.
 
-    The stages "searching", "fitting" and "writing" are reported, see
+    The stages "features", "searching", "fitting" and "writing" are reported, see
     ``twofold.progress``.
 
     Parameters
@@ -91,6 +103,9 @@ def cluster(
         channels become "pixels" if they are "auto".
     folder : str or Path
         Folder of results, which appears when all of its files are written.
+    network : NetworkFeatures or None, default=None
+        A network whose features are tried beside the images, if the model is a search:
+        the clusters that stand out more in the graphs of both are taken.
     sort : {"copy", "link"} or None, default=None
         Whether the image files are copied, or linked to, in a folder per cluster.
     force : bool, default=False
@@ -98,8 +113,7 @@ def cluster(
 
     Returns
     -------
-    Path
-        Path of the page.
+    Clustered
     """
     folder = Path(folder)
     check_apart(collection.paths, folder)
@@ -113,9 +127,12 @@ def cluster(
         _prepare_for_features(model)
     check_collection(collection, missing_values, fitted=True)
     with suitable_threads(len(collection.images)):
-        _fit(model, collection)
+        if network is not None and isinstance(model, AutoTSNMF):
+            collection, model = choose(collection, model, network)
+        else:
+            _fit(model, collection)
         _write(collection, model, folder, sort, force=force)
-    return folder / "report.html"
+    return Clustered(folder / "report.html", collection, model)
 
 
 def fitted_model(model: TSNMF | AutoTSNMF) -> TSNMF:
@@ -245,6 +262,7 @@ def predict(
     source: Source,
     *,
     features: str | Path | None = None,
+    network: str | None = None,
     key: str | None = None,
     max_memory: int | None = None,
 ) -> tuple[Collection, Assignments, list[str]]:
@@ -260,6 +278,9 @@ def predict(
     features : str, Path or None, default=None
         Array file with the features of the samples, as for ``read_collection``, for a
         model that was fitted to features.
+    network : str or None, default=None
+        Name of the network, for a model that was fitted to features of another one than
+        the default.
     key : str or None, default=None
         Name of the array in an array file, if it differs from that of the training
         samples; or of the features, if ``source`` is no array file.
@@ -281,20 +302,21 @@ def predict(
     origin = Origin.from_dict(about, model)
     shape = model.sample_shape_
     _check_kind(origin, shape, path, source, features)
+    mapped = origin.network_features(path, network)
     reading = replace(origin.reading(model, key), max_memory=max_memory)
     collection = read_collection(source, reading, features=features)
-    samples = collection.samples
-    # Flat rows do not need --sample-shape again: the model has the shape.
-    if samples.ndim == 2 and samples.shape[1] == math.prod(shape):
-        order = origin.order if features is None else "C"
-        samples = unflatten(samples, shape, order)
+    if mapped is not None:
+        images = _in_shape(collection.images, tuple(origin.images or ()), origin.order)
+        collection = with_network(replace(collection, images=images), mapped)
+    order = origin.order if collection.features is None else "C"
+    samples = _in_shape(collection.samples, shape, order)
     if samples.shape[1:] != shape:
         what = f"samples of {source}" if features is None else f"features in {features}"
         came = _shown_shape(samples.shape[1:])
         raise ValueError(
             f"{what} must be {_shown_shape(shape)} for the model in {path}, got {came}"
         )
-    if features is None:
+    if collection.features is None:
         collection = replace(collection, images=samples)
     else:
         collection = replace(collection, features=samples)
@@ -312,21 +334,32 @@ def _check_kind(
     features: str | Path | None,
 ) -> None:
     """Raise a ValueError unless a model takes what is given: images or features."""
-    if origin.images is not None and features is None:
+    own = origin.images is not None and origin.network is None
+    if own and features is None:
         raise ValueError(
             f"features must be given for the model in {path}, which was fitted to "
             f"features of {_shown_shape(shape)} and not to images; name their file"
         )
-    if origin.images is None and features is not None:
+    if not own and features is not None:
+        what = "the samples themselves" if origin.network is None else "a network's"
         raise ValueError(
             f"features must be left out for the model in {path}, which was fitted to "
-            f"the samples themselves, got {features}"
+            f"{what}, got {features}"
         )
     if features is None and len(shape) == 1 and kind_of(source) == "images":
         raise ValueError(
             f"the model in {path} takes vectors of {shape[0]} entries, not images; "
             "name an array file"
         )
+
+
+def _in_shape(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarray:
+    """Return flat rows in the shape that a model has for them, and others as they are.
+
+    They do not need --sample-shape again.
+    """
+    flat = rows.ndim == 2 and rows.shape[1] == math.prod(shape)
+    return unflatten(rows, shape, order) if flat else rows
 
 
 def _shown_shape(shape: tuple[int, ...]) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from twofold.channels.gradients import OrientedGradients
 from twofold.channels.network import NetworkFeatures
-from twofold.channels.network.sources import SIDE
 
 __all__ = ["BANKS", "PIXELS", "Bank", "NetworkFeatures", "OrientedGradients"]
 
@@ -21,12 +20,11 @@ PIXELS = "pixels"
 
 @dataclass(frozen=True)
 class Bank:
-    """A transformer of stacks, and what suits it: parameters of TSNMF, and photos."""
+    """A transformer of stacks, and the parameters of TSNMF that suit it."""
 
     transformer: Any  # None for the samples themselves
     energy_weight: float = 1.0  # default of TSNMF
     n_directions: int = 4  # likewise
-    side: int | None = None  # of the squares that are cut out of photos, in colour
 
 
 BANKS = {
@@ -34,6 +32,6 @@ BANKS = {
     "gradients": Bank(OrientedGradients()),
     # A low energy weight leaves out the directions that vary most: those of light.
     "fine_gradients": Bank(OrientedGradients(pooling=1.0), 0.1, 9),
-    "network": Bank(NetworkFeatures(), side=SIDE),
+    "network": Bank(NetworkFeatures()),
 }
 """Banks by the name that ``channels`` has for them."""

@@ -26,7 +26,7 @@ from twofold.estimators.problem import read_given
 from twofold.estimators.progress import SearchProgress
 from twofold.estimators.search.alternatives import alternatives
 from twofold.estimators.search.cache import cache_defect
-from twofold.estimators.search.candidates import CandidateProber, Preview
+from twofold.estimators.search.candidates import CandidateProber, Preview, score
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
     read_cluster_numbers,
@@ -309,9 +309,39 @@ class AutoTSNMF(
             self.feature_names_in_ = best.model.feature_names_in_
         self.search_results_ = results(prober.previews, fits)
         compared = [each for each in prober.previews if each.k == self.n_clusters_]
+        self._compared, self._rows = compared, prober.rows
         labels = to_numpy(self.labels_)
         self.alternatives_ = alternatives(compared, prober, labels)
         self.out_of_time_ = prober.out_of_time
+
+    def score_labels(self, labels: Any) -> float:
+        """Score of any labels of the samples of the fit, in the graphs of the search.
+
+        Labels of one search can thus be compared with those of another, which has seen
+        the same samples in another form: real clusters show in the graphs of both.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,)
+            A cluster of each sample, in the order of X.
+
+        Returns
+        -------
+        float
+            As ``best_score_``, which is that of ``labels_``; NaN if nothing was
+            compared.
+        """
+        check_is_fitted(self)
+        given, n = np.asarray(to_numpy(labels)), len(to_numpy(self.labels_))
+        if given.shape != (n,):
+            raise ValueError(
+                f"labels must have shape ({n},), one for each sample of the fit, got "
+                f"{given.shape}"
+            )
+        if not self._compared:
+            return float("nan")
+        _, numbers = np.unique(given, return_inverse=True)
+        return score(numbers[self._rows], self._compared)
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
         """Cluster of each sample, by the chosen model."""

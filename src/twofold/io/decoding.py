@@ -142,7 +142,7 @@ def _decode(
     except StoppedError:
         raise
     except Exception as error:  # a damaged file can raise any exception
-        return _reason(error)
+        return reason_of(error)
     return reasons
 
 
@@ -156,7 +156,7 @@ def _store(
     except StoppedError:
         raise
     except Exception as error:  # a damaged frame can raise any exception
-        return _reason(error)
+        return reason_of(error)
     if small is not None:
         square, (height, width) = stacks["thumbnails"][place], small.shape[:2]
         top, left = (len(square) - height) // 2, (len(square) - width) // 2
@@ -165,5 +165,6 @@ def _store(
     return None
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return the first line of what an error says."""
     return str(error).partition("\n")[0] or type(error).__name__

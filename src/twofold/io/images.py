@@ -25,7 +25,7 @@ from twofold.io.decoding import (
     refusal,
 )
 from twofold.io.listing import Skipped, Source, folder_names, listed_files, source_name
-from twofold.io.opening import Limits, memory_given_back
+from twofold.io.opening import MAX_PIXELS, Limits, memory_given_back
 from twofold.io.pixels import Rendering
 from twofold.io.survey import Plan, planned
 from twofold.progress import report
@@ -52,7 +52,7 @@ def read_images(
     labels: bool = False,
     thumbnails: int | None = None,
     on_error: str = "skip",
-    max_pixels: int | None = 89_478_485,
+    max_pixels: int | None = MAX_PIXELS,
     max_memory: int | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,

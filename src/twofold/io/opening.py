@@ -27,6 +27,9 @@ hold files of any other format (IPTC) or are hardly met.
 """
 
 
+MAX_PIXELS = 89_478_485
+"""Maximum number of pixels of an image, above which Pillow warns."""
+
 _BLOCK = 64 * 2**20
 """Bytes of the blocks in which Pillow takes memory."""
 

@@ -5,6 +5,14 @@ from functools import partial
 import pytest
 from runner import inside
 
+from twofold.channels.network import sources
+
+
+@pytest.fixture(autouse=True)
+def no_network_by_itself(monkeypatch):
+    """Have no network tried that a test does not ask for, installed or not."""
+    monkeypatch.setattr(sources, "is_installed", lambda: False)
+
 
 @pytest.fixture
 def here(tmp_path):

@@ -8,12 +8,10 @@ import numpy as np
 import problems
 import pytest
 from network_problems import need_lite0, photos
-from PIL import Image
 from small_photos import table
 
 from twofold import TSNMF, AutoTSNMF
 from twofold.app import workflow
-from twofold.estimators import load_model
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def asked(here, large, monkeypatch):
 
 
 def test_channels_alone_narrow_the_search(asked):
-    for name in ("pixels", "gradients", "fine_gradients", "network"):
+    for name in ("pixels", "gradients", "fine_gradients"):
         model = asked("cluster", "large.npy", "-k", "2-3", "--channels", name)
         assert isinstance(model, AutoTSNMF)
         assert model.channels == [name]
@@ -109,38 +107,20 @@ def test_channels_that_were_asked_for(here, large, tmp_path):
 
 
 @pytest.mark.torch
-def test_features_of_a_network(here, tmp_path):
+def test_features_of_a_network(here, tmp_path, monkeypatch):
     need_lite0()
+    monkeypatch.setattr("pooch.os_cache", lambda name: str(tmp_path / "cache"))
     np.save(tmp_path / "photos.npy", photos(20))
     run = here("cluster", "photos.npy", "-k", "2", "--channels", "network", "--json")
     assert run.returncode == 0, run.stderr
     events = [json.loads(line) for line in run.stdout.splitlines()]
     assert events[-1]["chosen"]["channels"] == "network"
+    assert events[-1]["features"] == [7, 7, 512]
     assert any(event["event"] == "features" for event in events)
     report = (tmp_path / "photos-clusters/report.html").read_text(encoding="utf-8")
-    assert "the features of the images that a trained network finds" in report
+    assert "the features that a trained network, efficientnet-lite0, finds" in report
     predicted = here("predict", "photos-clusters", "photos.npy")
     assert predicted.returncode == 0, predicted.stderr
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    ("options", "shape"),
-    [((), [224, 224, 3]), (("--size", "60x50"), [60, 50, 3])],
-    ids=["by default", "as given"],
-)
-def test_photos_for_a_network_are_cropped_in_colour(here, tmp_path, options, shape):
-    need_lite0()
-    folder = tmp_path / "album"
-    folder.mkdir()
-    for i, photo in enumerate(photos(6)):
-        Image.fromarray((255 * photo).astype(np.uint8)).save(folder / f"{i}.png")
-    told = ("-k", "2", "--channels", "network", "--json", *options)
-    run = here("cluster", "album", *told)
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout.splitlines()[-1])["shape"] == shape
-    _, about = load_model(tmp_path / "album-clusters")
-    assert about["fit"] == "crop"
 
 
 def test_a_network_that_is_not_here_is_told_in_a_line(here, tmp_path, monkeypatch):

@@ -311,10 +311,10 @@ def test_clusters_no_better_than_chance_come_with_a_warning(here, tmp_path):
     np.save(tmp_path / "noise.npy", noise)
     run = here("cluster", "noise.npy", "-k", "3")
     assert run.returncode == 0
-    warning = "these clusters stand out no more than chance would show"
+    warning = "these clusters hardly stand out from chance"
     assert run.stderr == f"Warning: {warning}\n"
     page = (tmp_path / "noise-clusters" / "report.html").read_text()
-    assert "These clusters stand out no more than chance" in page
+    assert "These clusters hardly stand out from what chance" in page
 
 
 def test_a_stopped_search_goes_on_from_its_cache(here, samples, tmp_path):

@@ -72,7 +72,7 @@ def report(photos) -> SimpleNamespace:
     folder = photos.parent / "out #1?"
     collection = workflow.read(photos, labels="folders")
     model = TSNMF(3, random_state=0, max_iter=20)
-    page = workflow.cluster(collection, model, folder)
+    page = workflow.cluster(collection, model, folder).page
     summary = json.loads((folder / "report.json").read_bytes())
     return SimpleNamespace(
         folder=folder, page=page, summary=summary, collection=collection, model=model

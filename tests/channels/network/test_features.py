@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from network_problems import photos
+from network_problems import photos, stand_in
 from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from twofold.channels import NetworkFeatures
-from twofold.channels.network import features, layout, sources
+from twofold.channels.network import features, layout
 from twofold.channels.network.layout import positions, projection, reduced
 
 
@@ -21,9 +21,7 @@ def calls(monkeypatch):
         boxes = batch.reshape(-1, 3, 4, 8, 4, 8).mean(axis=(3, 5))
         return np.concatenate([boxes, boxes.sum(axis=1, keepdims=True)], axis=1)
 
-    network = sources.Network("ab" * 32, 32, (0.0,) * 3, (1.0,) * 3, run)
-    monkeypatch.setattr(features, "open_network", lambda name: network)
-    monkeypatch.setattr(features, "weights_digest", lambda name: network.digest)
+    stand_in(monkeypatch, run)
     return seen
 
 
@@ -137,22 +135,41 @@ def test_the_projection_is_always_the_same_and_keeps_angles():
     assert small[0] @ small[1] == pytest.approx(unit[0] @ unit[1], abs=0.05)
 
 
+# Blocks
+
+
+def test_blocks_give_what_the_stack_gives(calls):
+    images = photos(41)
+    expected = NetworkFeatures().transform(images)
+    calls.clear()
+    sizes = [1, 33, 7]
+    blocks = (images[i : i + m] for i, m in zip([0, 1, 34], sizes, strict=True))
+    found = NetworkFeatures().transform_blocks(blocks, 41)
+    np.testing.assert_array_equal(found, expected)
+    assert calls == [1, 32, 1, 7]
+
+
 # The cache
 
 
-def test_features_are_kept_by_content(calls, tmp_path):
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_features_are_kept_by_the_content_of_each_image(calls, tmp_path):
     images, folder = photos(), tmp_path / "kept"
     bank = NetworkFeatures(maps=2, cache=str(folder))
     first = bank.fit_transform(images)
-    again = clone(bank).fit_transform(images.copy())
-    np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(
-        first, clone(bank).set_params(cache=None).transform(images)
-    )
-    assert len(calls) == 2
-    assert len(list(folder.iterdir())) == 1
+    again = clone(bank).fit_transform(images[::-1].copy())
+    np.testing.assert_array_equal(first, again[::-1])
+    plain = clone(bank).set_params(cache=None)
+    np.testing.assert_array_equal(first, plain.transform(images))
+    assert calls == [6, 6]
+    assert len(files_in(folder)) == 6
+    with_new = np.concatenate([photos(1, seed=1), images])
+    bank.transform(with_new)
+    assert calls == [6, 6, 1]
     others = [
-        (bank, images[::-1]),
         (bank, images.astype(float)),
         (clone(bank).set_params(maps=3), images),
         (clone(bank).set_params(pooled=True), images),
@@ -160,29 +177,31 @@ def test_features_are_kept_by_content(calls, tmp_path):
     ]
     for other, X in others:
         other.transform(X)
-    assert len(calls) == 7
-    assert len(list(folder.iterdir())) == 6
+    assert calls == [6, 6, 1, 6, 6, 6, 6]
+    assert len(files_in(folder)) == 7 + 4 * 6
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"\x93NUMPY", b"PK\x03\x04junk", "pickle", "shape", "NaN"]
+    "damage", [b"", b"\x93NUMPY", b"PK\x03\x04junk", "cut", "bit", "pickle", "NaN"]
 )
 def test_damaged_files_are_made_again(calls, tmp_path, damage):
     bank = NetworkFeatures(cache=str(tmp_path))
-    expected = bank.transform(photos())
-    [path] = tmp_path.iterdir()
-    wrong = {
-        "pickle": np.array([{}], dtype=object),
-        "shape": expected[:3],
-        "NaN": np.full_like(expected, np.nan),
-    }
-    if isinstance(damage, bytes):
-        path.write_bytes(damage)
+    expected = bank.transform(photos(1))
+    [path] = files_in(tmp_path)
+    whole = path.read_bytes()
+    broken = bytearray(whole)
+    broken[len(whole) // 2] ^= 1
+    wrong = {"cut": whole[:-40], "bit": bytes(broken)}
+    if damage == "pickle":
+        np.savez(path, features=np.array([{}], dtype=object), allow_pickle=True)
+    elif damage == "NaN":
+        np.savez(path, features=np.full_like(expected[0], np.nan))
     else:
-        np.save(path, wrong[damage], allow_pickle=True)
-    np.testing.assert_array_equal(bank.transform(photos()), expected)
-    np.testing.assert_array_equal(np.load(path, allow_pickle=False), expected)
-    assert calls == [6, 6]
+        path.write_bytes(wrong.get(damage, damage))
+    np.testing.assert_array_equal(bank.transform(photos(1)), expected)
+    assert calls == [1, 1]
+    np.testing.assert_array_equal(bank.transform(photos(1)), expected)
+    assert calls == [1, 1]
 
 
 def test_a_cache_that_cannot_be_written_is_named(calls, tmp_path):
@@ -196,4 +215,13 @@ def test_a_cache_that_cannot_be_written_is_named(calls, tmp_path):
 def test_the_cache_of_the_platform(calls, tmp_path, monkeypatch):
     monkeypatch.setattr("pooch.os_cache", lambda name: str(tmp_path / name))
     NetworkFeatures(cache="auto").transform(photos())
-    assert len(list((tmp_path / "twofold" / "features").iterdir())) == 1
+    assert len(files_in(tmp_path / "twofold" / "features")) == 6
+
+
+def test_features_are_found_without_the_cache_of_the_platform(
+    calls, tmp_path, monkeypatch
+):
+    (tmp_path / "twofold").write_text("not a folder")
+    monkeypatch.setattr("pooch.os_cache", lambda name: str(tmp_path / name))
+    found = NetworkFeatures(cache="auto").transform(photos())
+    np.testing.assert_array_equal(found, NetworkFeatures().transform(photos()))

@@ -115,7 +115,7 @@ def test_maps_of_an_image_do_not_depend_on_the_batch(monkeypatch, frame):
     close = {"rtol": 0, "atol": 1e-4 * np.abs(together).max()}
     for i, maps in enumerate(together):
         np.testing.assert_allclose(bank.transform(images[i : i + 1])[0], maps, **close)
-    monkeypatch.setattr("twofold.channels.network.features._BATCH", 4)
+    monkeypatch.setattr("twofold.channels.network.features.BATCH", 4)
     np.testing.assert_allclose(bank.transform(images[::-1])[::-1], together, **close)
 
 

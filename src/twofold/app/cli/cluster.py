@@ -9,21 +9,28 @@ import typer
 from twofold.app.cli import options
 from twofold.app.cli.console import one_line_errors, say
 from twofold.app.cli.display import Silent, display
+from twofold.app.cli.facts import facts_of
 from twofold.app.cli.model import (
+    NETWORK,
     ModelRequest,
-    alignment_facts,
     check_count,
-    check_features,
+    check_pixels,
     check_shape,
-    choice_facts,
     make_model,
     read_request,
     with_options,
+)
+from twofold.app.cli.network import (
+    INSTALL,
+    asked_network,
+    may_try_network,
+    network_to_try,
 )
 from twofold.progress import listening
 
 if TYPE_CHECKING:
     from twofold.app.collection import Collection, Reading, Source
+    from twofold.app.workflow import Clustered
 
 _LARGEST = 10_000
 """Maximum height or width of an image or sample."""
@@ -55,6 +62,7 @@ def cluster(
     max_time: options.MaxTime = None,
     cache: options.Cache = None,
     channels: options.Channels = None,
+    network: options.NetworkName = None,
     graph: options.GraphKind = None,
     energy_weight: options.EnergyWeight = None,
     graph_weight: options.GraphWeight = None,
@@ -91,6 +99,7 @@ def cluster(
         clusters,
         given,
         channels=channels,
+        network=network,
         max_time=max_time,
         cache=cache,
         missing=missing,
@@ -99,7 +108,9 @@ def cluster(
     )
     source = sources[0] if len(sources) == 1 else sources
     if features is not None:
-        check_features(request)
+        check_pixels(request, "--features")
+    elif request.channels == NETWORK:
+        check_pixels(request, f"--channels {NETWORK}")
     reading = _reading(
         source,
         for_images={
@@ -111,7 +122,6 @@ def cluster(
         features=features,
         missing=missing,
         max_memory=max_memory,
-        channels=request.channels,
     )
     # Imported here, as in all commands: --help must not wait for NumPy and SciPy.
     from twofold.app.collection import name_of
@@ -172,21 +182,10 @@ def _run(
     shown: Silent,
 ) -> None:
     """Read the input, fit the model, write the results, and print a summary."""
-    from twofold.app import workflow
-    from twofold.app.collection import missing_entries
-    from twofold.core.arrays import to_numpy
-
     begin = time.time()
     try:
-        model = make_model(request)
-        _check_output(given, out, force)
         with listening(shown):
-            collection = given.read()
-            check_count(request, len(collection.images))
-            check_shape(request, collection.samples.shape[1:])
-            report = workflow.cluster(
-                collection, model, out, sort=sort and sort.value, force=force
-            )
+            found, lacks_network = _clustered(given, request, out, sort, force)
     except KeyboardInterrupt:
         # The signal may arrive after the folder of results was renamed.
         page = out / "report.html"
@@ -195,23 +194,35 @@ def _run(
         raise
     except ValueError as error:
         raise ValueError(with_options(str(error))) from error
-    facts = choice_facts(model)
-    if request.missing is not None:
-        missing = missing_entries(collection.images, request.missing)
-        facts["missing"] = int(missing.any(axis=1).sum())
-    fitted = workflow.fitted_model(model)
-    facts |= alignment_facts(fitted)
-    if collection.features is not None:
-        facts["features"] = list(fitted.sample_shape_)
-    shown.end(
-        report=str(report),
-        images=len(collection.images),
-        shape=list(collection.images.shape[1:]),
-        skipped=len(collection.skipped),
-        clusters=len(set(to_numpy(fitted.labels_).tolist())),
-        iterations=fitted.n_iter_,
-        **facts,
-    )
+    facts = facts_of(found, request.missing)
+    if lacks_network:
+        facts["install"] = INSTALL
+    shown.end(**facts)
+
+
+def _clustered(
+    given: _Given,
+    request: ModelRequest,
+    out: Path,
+    sort: options.Sort | None,
+    force: bool,
+) -> tuple["Clustered", bool]:
+    """Return the results, and whether a network would have been tried, were it here."""
+    from twofold.app import workflow
+    from twofold.app.network import with_network
+
+    model, network = make_model(request), asked_network(request)
+    _check_output(given, out, force)
+    collection = given.read()
+    check_count(request, len(collection.images))
+    check_shape(request, collection.samples.shape[1:])
+    if network is not None:
+        collection = with_network(collection, network)
+    tries = may_try_network(request, collection)
+    tried = network_to_try() if tries else None
+    written: Any = {"sort": sort and sort.value, "force": force}
+    found = workflow.cluster(collection, model, out, network=tried, **written)
+    return found, tries and tried is None
 
 
 def _check_output(given: _Given, out: Path, force: bool) -> None:
@@ -243,11 +254,9 @@ def _reading(
     features: Path | None,
     missing: float | None,
     max_memory: int | None,
-    channels: str,
 ) -> "Reading":
     """Return the reading options; raise for an option of another kind of input."""
     from twofold.app.collection import Reading, kind_of
-    from twofold.channels import BANKS
 
     kind = kind_of(source)
     options.check_kind(source, for_images, "images")
@@ -258,15 +267,10 @@ def _reading(
         options.check_kind(source, {"max_memory": max_memory}, "array")
     if kind == "images":
         size, fit, frames = (for_images[name] for name in ("size", "fit", "frames"))
-        color, side = for_images["color"], None
-        if channels in BANKS:  # an unknown name is an error later on
-            side = BANKS[channels].side
-        if size is None and side is not None:
-            size = str(side)
         return Reading(
             size=_sizes(size, "--size", 1, 2),
-            color=True if side is not None and color is None else color,
-            fit=fit.value if fit else "crop" if side else "stretch",
+            color=for_images["color"],
+            fit=fit.value if fit else "stretch",
             key=key,
             missing=missing,
             max_memory=max_memory,

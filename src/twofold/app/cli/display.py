@@ -35,7 +35,8 @@ class Lines(Silent):
         tell(f"{_counted(facts['images'], 'sample')} of {shape}")
         if "features" in facts:
             numbers = " x ".join(map(str, facts["features"]))
-            tell(f"compared by their features, {numbers} of each")
+            whose = f"of {facts['network']}, " if "network" in facts else ""
+            tell(f"compared by their features, {whose}{numbers} of each")
         if facts["skipped"]:
             tell(f"{_counted(facts['skipped'], 'file')} skipped; skipped.csv says why")
         if "missing" in facts:
@@ -57,21 +58,32 @@ def _print_choice(facts: dict[str, Any]) -> None:
     """Print the choices of a search, with warnings if they are unsure."""
     if "cluster_numbers" in facts:
         _print_number(**facts["cluster_numbers"])
+    if "compared" in facts:
+        _print_representation(**facts["compared"])
     chosen = facts["chosen"]
     if chosen["score"] is None:
         tell("chosen: the defaults; the graphs are in more pieces than clusters")
     else:
         directions = _counted(chosen["n_directions"], "direction")
-        channels = "" if "features" in facts else f"channels {chosen['channels']}, "
+        own = "features" in facts and "network" not in facts
+        channels = "" if own else f"channels {chosen['channels']}, "
         tell(
             f"chosen: {channels}graph {chosen['graph']}, "
             f"{directions}, energy weight {chosen['energy_weight']:g}; score "
             f"{chosen['score']:.2f}"
         )
-        if chosen["score"] <= 0 and facts["clusters"] > 1:
-            say("Warning", "these clusters stand out no more than chance would show")
+        if not facts.get("stand_out", True) and facts["clusters"] > 1:
+            install = facts.get("install")
+            more = f"; for ordinary photos try {install}" if install else ""
+            say("Warning", f"these clusters hardly stand out from chance{more}")
     if facts["out_of_time"]:
         tell("--max-time was up before all settings were tried")
+
+
+def _print_representation(images: float | None, network: float | None) -> None:
+    """Print the scores of clusters of images and of features, in the graphs of both."""
+    shown = ("none" if each is None else f"{each:.2f}" for each in (images, network))
+    tell("tried: images, score {}, and features of a network, score {}".format(*shown))
 
 
 def _print_number(

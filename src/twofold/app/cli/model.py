@@ -1,8 +1,7 @@
 """Make the model that the options of ``twofold cluster`` describe."""
 
-import math
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +28,13 @@ _NAMES = PARAMETERS | {
     "--features": "features",
     "--key": "key",
     "--labels": "labels",
+    "--network": "network",
     "--sample-shape": "sample_shape",
 }
 """Options by what the library calls them."""
+
+NETWORK = "network"
+"""Name of the channels that are the features of a network."""
 
 _NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 """A number of clusters, or a range of numbers."""
@@ -44,6 +47,7 @@ class ModelRequest:
     clusters: str  # text of the option for the number of clusters
     numbers: int | range | None  # the same as ``n_clusters`` of AutoTSNMF
     channels: str  # name of the channels; "auto" leaves the choice to the model
+    network: str | None  # name of the network of the channels "network"; None: default
     parameters: dict[str, Any]  # other parameters of TSNMF that were given
     max_time: float | None  # time limit of a search in seconds
     cache: Path | None  # folder in which a search stores its previews
@@ -57,6 +61,7 @@ def read_request(
     options: dict[str, Any],
     *,
     channels: str | None = None,
+    network: str | None = None,
     max_time: float | None,
     cache: Path | None,
     missing: float | None,
@@ -67,8 +72,17 @@ def read_request(
 
     ``options`` has the values of the options in ``PARAMETERS``, or None for those that
     were not given. The other arguments are as in ``ModelRequest``; ``channels`` and
-    ``align``, "shifts" or "all", are None if they were not given.
+    ``align``, "shifts" or "all", are None if they were not given. A network stands for
+    its channels.
     """
+    if network is not None:
+        if channels not in (None, NETWORK):
+            raise typer.BadParameter(
+                f"is for --channels {NETWORK}, got --channels {channels}; give one of "
+                "them",
+                param_hint="--network",
+            )
+        channels = NETWORK
     numbers = _read_numbers(clusters)
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
@@ -88,6 +102,7 @@ def read_request(
         clusters=clusters,
         numbers=numbers,
         channels="auto" if channels is None else channels,
+        network=network,
         parameters={PARAMETERS[option]: value for option, value in given.items()},
         max_time=max_time,
         cache=cache,
@@ -112,16 +127,20 @@ def _read_numbers(text: str) -> int | range | None:
     return low if low == high else range(low, high + 1)
 
 
-def check_features(request: ModelRequest) -> None:
-    """Raise a BadParameter for an option that only images have, not features."""
+def check_pixels(request: ModelRequest, instead: str) -> None:
+    """Raise a BadParameter for an option that only pixels have.
+
+    ``instead`` is the option by which samples are compared by something else.
+    """
     given = {
         "--align": request.align is not False,
         "--missing": request.missing is not None,
-        "--channels": request.channels not in ("auto", "pixels"),
+        "--channels": request.channels not in ("auto", "pixels", NETWORK),
+        "--network": request.channels == NETWORK and instead == "--features",
     }
     for option in (option for option, is_given in given.items() if is_given):
         raise typer.BadParameter(
-            "is for pixels, and --features are compared as they are; give one of them",
+            f"is for images, and {instead} leaves their pixels out; give one of them",
             param_hint=option,
         )
 
@@ -163,11 +182,13 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     Channels alone do not leave the search out, but are the only ones that it tries.
     """
     from twofold import TSNMF, AutoTSNMF
+    from twofold.channels import PIXELS
     from twofold.estimators.search.cache import cache_defect
 
     _check_channels(request.channels)
     base = TSNMF(missing_values=request.missing, align=request.align)
-    channels = request.channels
+    # The features of a network are made before, and compared as they are.
+    channels = PIXELS if request.channels == NETWORK else request.channels
     if request.parameters:
         base.set_params(n_clusters=request.numbers, random_state=request.seed)
         base.set_params(channels=channels, **request.parameters)
@@ -227,42 +248,3 @@ def with_options(message: str) -> str:
     for option, name in _NAMES.items():
         message = re.sub(rf"^{name}\b", option, message)
     return message
-
-
-def alignment_facts(model: "TSNMF") -> dict[str, Any]:
-    """Return ``aligned``, or nothing if images were not aligned.
-
-    It has the ``moves``, "shifts" or "all", and the mean correlation of the images with
-    their mean ``before`` and ``after``.
-    """
-    from twofold.app.results import moves_of
-
-    alignment = model.state_.alignment
-    if alignment is None:
-        return {}
-    gain = {"before": alignment.before, "after": alignment.after}
-    return {"aligned": {"moves": moves_of(model), **gain}}
-
-
-def choice_facts(model: "TSNMF | AutoTSNMF") -> dict[str, Any]:
-    """Return the choices of a search as plain values; none without a search.
-
-    ``chosen`` has the chosen parameters and their ``score``, which is None if nothing
-    could be compared. ``out_of_time`` says whether the time limit ended the search.
-    ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
-    """
-    from twofold import TSNMF
-    from twofold.app.results import channels_of
-
-    if isinstance(model, TSNMF):
-        return {}
-    best, score = model.best_estimator_, model.best_score_
-    names = ("graph", "n_neighbors", "n_directions", "energy_weight", "graph_weight")
-    chosen: dict[str, Any] = {"channels": channels_of(best)}
-    chosen |= {name: getattr(best, name) for name in names}
-    chosen["score"] = score if math.isfinite(score) else None  # NaN is no JSON
-    facts: dict[str, Any] = {"chosen": chosen, "out_of_time": model.out_of_time_}
-    curve = model.cluster_numbers_
-    if curve is not None:
-        facts["cluster_numbers"] = {**asdict(curve), "at_end": curve.at_end}
-    return facts

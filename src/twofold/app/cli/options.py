@@ -260,9 +260,19 @@ Channels = Annotated[
         help="What images are compared by: their pixels, their gradients, which change "
         "less with light and small shifts, their fine_gradients, for images in which "
         "light changes most, or the features of a network, for ordinary photos (pip "
-        "install 'twofold[photos]'), which are cropped to 224 x 224 in colour unless "
-        "--size, --fit or --color say otherwise. Alone, it narrows the search. "
-        "Default: auto, which chooses among the first three.",
+        "install 'twofold[photos]'). Alone, it narrows the search. Default: auto, "
+        "which chooses among all of them; the network is tried on image files alone, "
+        "if it is installed.",
+    ),
+]
+NetworkName = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="NAME",
+        help="Compare images by the features of another network: torchvision:NAME or "
+        "timm:NAME, which may download it, or an ONNX file. Default: "
+        "efficientnet-lite0.",
     ),
 ]
 GraphKind = Annotated[

@@ -39,6 +39,7 @@ def predict(
         bool, typer.Option("--json", help="Write an object on a line for each image.")
     ] = False,
     features: options.FeaturesFile = None,
+    network: options.NetworkName = None,
     key: options.Key = None,
     max_memory: options.MaxMemory = None,
 ) -> None:
@@ -46,7 +47,8 @@ def predict(
 
     The columns are those of assignments.csv. Images are read as those of the model
     were; files that cannot be read are named on stderr. A model of features takes those
-    of the new images, by --features.
+    of the new images, by --features. The default network of a model is found by itself,
+    any other one is named by --network.
     """
     from twofold.app import workflow
     from twofold.app.outputs import assignment_rows
@@ -61,7 +63,12 @@ def predict(
         options.check_kind(source, {"key": key}, "array")
     try:
         collection, assignments, nearest = workflow.predict(
-            model, source, features=features, key=key, max_memory=max_memory
+            model,
+            source,
+            features=features,
+            network=network,
+            key=key,
+            max_memory=max_memory,
         )
     except ValueError as error:
         raise ValueError(with_options(str(error))) from error

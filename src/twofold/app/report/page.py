@@ -53,6 +53,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["score"] = lambda s: "unknown" if s is None else f"{s:.2f}"
     environment.filters["percent"] = lambda part: f"{100 * part:.0f}%"
     environment.filters["count"] = lambda number: f"{number:,}"
     return environment

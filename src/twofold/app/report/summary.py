@@ -95,6 +95,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     images: Count  # number of samples, shown or not
     shape: list[Count]  # shape of an image
     features: list[Count] | None = None  # shape of the features that were clustered
+    network: str | None = None  # whose features these are; None for the user's own
     parameters: dict[str, str | int | float | bool | None]  # plain values only
     skipped: list[tuple[str, str]]  # files that were not read, with the reason
     items: list[Item]  # samples that are shown
@@ -187,6 +188,7 @@ def summarize(
         images=len(assignments.clusters),
         shape=list(collection.images.shape[1:]),
         features=_features_shape(collection),
+        network=collection.network and printable(collection.network.network),
         parameters=_parameters(model),
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),

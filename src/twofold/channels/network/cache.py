@@ -1,14 +1,15 @@
-"""Features that were computed before, by the content of what they are made of."""
+"""Features that were computed before, by the content of the image and the network."""
 
 import hashlib
 import json
+import os
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pooch
-
-from twofold.io.staging import staged_file
 
 AUTO = "auto"
 """Name of the platform's cache folder."""
@@ -21,37 +22,59 @@ def cache_folder(cache: str) -> Path:
     return Path(cache).expanduser()
 
 
-def features_key(images: np.ndarray, facts: dict[str, Any]) -> str:
-    """Return the SHA-256 of images and of plain facts about their features."""
-    about = {**facts, "shape": images.shape, "dtype": images.dtype.str}
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
-    for image in images:
-        digest.update(np.ascontiguousarray(image).data)
-    return digest.hexdigest()
+class FeatureCache:
+    """A folder with a file for each image, named by a digest of all that matters.
 
-
-def kept_features(folder: Path, key: str, n: int) -> np.ndarray | None:
-    """Return the features (n, h, w, c) of a key; None if they are missing, or damaged.
-
-    Nothing is unpickled.
+    The platform's folder is a convenience: where it cannot be written, nothing is kept.
+    Any other folder was asked for, and must be one that can be.
     """
-    try:
-        with (folder / f"{key}.npy").open("rb") as file:  # np.load takes archives, too
-            found = np.lib.format.read_array(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    right = found.ndim == 4 and len(found) == n and found.dtype == np.float32
-    return found if right and np.isfinite(found).all() else None
 
+    def __init__(self, cache: str, facts: dict[str, Any]) -> None:
+        self.folder, self.is_asked_for = cache_folder(cache), cache != AUTO
+        self._facts = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
 
-def keep_features(folder: Path, key: str, features: np.ndarray) -> None:
-    """Write features to a file that appears when it is whole."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with staged_file(folder / f"{key}.npy") as partial, partial.open("wb") as file:
-            np.save(file, features, allow_pickle=False)
-    except OSError as error:
-        raise ValueError(
-            f"cache must be a folder that can be written, got {folder} ({error}); "
-            "leave it out to compute features anew"
-        ) from error
+    def read(self, image: np.ndarray) -> np.ndarray | None:
+        """Return the features (h, w, c) of an image; None if missing, or damaged.
+
+        The archive has a checksum, and nothing is unpickled.
+        """
+        try:
+            with self._path(image).open("rb") as file:
+                found = np.load(file, allow_pickle=False)["features"]
+        except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+            return None
+        found = np.asarray(found)
+        right = found.ndim == 3 and found.dtype == np.float32 and found.size > 0
+        return found if right and np.isfinite(found).all() else None
+
+    def write(self, image: np.ndarray, features: np.ndarray) -> None:
+        """Write features to a file that appears when it is whole.
+
+        It is not forced to the disk, which would take longer than the network: the
+        checksum tells a file that a crash has cut.
+        """
+        path = self._path(image)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    np.savez(file, features=features)
+                os.replace(partial, path)
+            except BaseException:
+                Path(partial).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            if self.is_asked_for:
+                raise ValueError(
+                    f"cache must be a folder that can be written, got {self.folder} "
+                    f"({error}); leave it out to compute features anew"
+                ) from error
+
+    def _path(self, image: np.ndarray) -> Path:
+        """Return the file of an image (c, h, w)."""
+        digest = self._facts.copy()
+        digest.update(json.dumps([image.shape, image.dtype.str]).encode())
+        digest.update(np.ascontiguousarray(image).data)
+        name = digest.hexdigest()
+        return self.folder / name[:2] / f"{name}.npz"

@@ -1,7 +1,7 @@
 """Features of a trained network as channels of photos."""
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,27 +11,22 @@ from array_api_compat import is_torch_array
 
 from twofold._sklearn import Interval, StrOptions
 from twofold.channels.gradients import MIN_SIDE
-from twofold.channels.network.cache import (
-    cache_folder,
-    features_key,
-    keep_features,
-    kept_features,
-)
+from twofold.channels.network.cache import FeatureCache
 from twofold.channels.network.errors import NetworkError
 from twofold.channels.network.layout import averaged, positions, reduced
 from twofold.channels.network.pictures import FRAMES, pictures
 from twofold.channels.network.sources import (
     DEFAULT,
-    Network,
     check_name,
     open_network,
+    picture_side,
     weights_digest,
 )
 from twofold.channels.stacks import StackTransformer, read_images
 from twofold.core.arrays import Array, like, slices, to_numpy
 from twofold.progress import report
 
-_BATCH = 32
+BATCH = 32
 """Number of pictures that a network gets at once."""
 
 
@@ -54,7 +49,7 @@ class NetworkFeatures(StackTransformer):
         ``onnx:PATH``, is a file for ONNX Runtime (``pip install "twofold[onnx]"``) with
         one input of colour pictures: bytes, or floats less the mean of ImageNet's
         colours and divided by their standard deviation.
-    maps : int or None, default=256
+    maps : int or None, default=512
         Number of channels to which those of the network are projected, by a fixed
         orthonormal matrix. None, and a number that the network does not reach, keep all
         of them.
@@ -64,9 +59,9 @@ class NetworkFeatures(StackTransformer):
     frame : {"crop", "pad"}, default="crop"
         Whether an image that is no square loses its ends, or gets grey ones.
     cache : str or None, default=None
-        Folder in which the features of a stack are kept, by its content, for the next
-        time; "auto" is the platform's cache folder. None keeps nothing. Model files do
-        not have it.
+        Folder in which the features of each image are kept, by its content, for the
+        next time; "auto" is the platform's cache folder. None keeps nothing. Model
+        files do not have it.
 
     Examples
     --------
@@ -74,7 +69,7 @@ class NetworkFeatures(StackTransformer):
     >>> from twofold.channels import NetworkFeatures
     >>> photos = load_sample_images().images
     >>> NetworkFeatures().fit_transform(photos).shape  # doctest: +SKIP
-    (2, 7, 7, 256)
+    (2, 7, 7, 512)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -92,7 +87,7 @@ class NetworkFeatures(StackTransformer):
         self,
         network: str = DEFAULT,
         *,
-        maps: int | None = 256,
+        maps: int | None = 512,
         pooled: bool = False,
         frame: str = "crop",
         cache: str | None = None,
@@ -129,14 +124,30 @@ class NetworkFeatures(StackTransformer):
             arrays, and in the precision of a tensor, on its device.
         """
         images = self._checked(X)
-        stack, device = to_numpy(images), _device(images)
-
-        def compute() -> np.ndarray:
-            network = open_network(self.network)
-            return self._features(network, stack, device)
-
-        found = compute() if self.cache is None else self._kept(stack, compute)
+        device = str(device_of(images)) if is_torch_array(images) else None
+        blocks = (to_numpy(images[block]) for block in slices(len(images), BATCH))
+        found = self._mapped(blocks, len(images), device)
         return like(found, images) if is_torch_array(images) else found
+
+    def transform_blocks(self, blocks: Iterable[Any], n: int) -> np.ndarray:
+        """Return the maps of images that come in blocks, of which few are held at once.
+
+        Parameters
+        ----------
+        blocks : iterable of arrays of shape (m, h, w) or (m, h, w, c)
+            Images as for ``transform``, in blocks of any numbers m.
+        n : int
+            Number of all images.
+
+        Returns
+        -------
+        array of shape (n, h', w', maps)
+        """
+        return self._mapped((to_numpy(self._checked(X)) for X in blocks), n, None)
+
+    def picture_side(self) -> int:
+        """Return the side of the square pictures that the network takes."""
+        return picture_side(self.network)
 
     def check_storable(self) -> None:
         """Raise a NetworkError unless a model file may name the network.
@@ -166,43 +177,64 @@ class NetworkFeatures(StackTransformer):
             )
         return images
 
-    def _features(
-        self, network: Network, images: np.ndarray, device: str
+    def _mapped(
+        self, blocks: Iterable[np.ndarray], n: int, device: str | None
     ) -> np.ndarray:
-        """Return the features (n, h', w', maps) of images (n, c, h, w)."""
-        n, found = len(images), None
+        """Return the features (n, h', w', maps) of blocks of images (m, c, h, w)."""
+        cache = None if self.cache is None else self._opened_cache(self.cache)
+        found, done = np.empty((0,), np.float32), 0
+        report("features", 0, n)
+        for block in blocks:
+            maps = self._block_maps(block, cache, device)
+            if not done:  # all are reserved once their shape is known
+                found = np.empty((n, *maps[0].shape), np.float32)
+            for place, each in enumerate(maps, start=done):
+                found[place] = each
+            done += len(maps)
+            report("features", done, n)
+        return found
+
+    def _block_maps(
+        self, images: np.ndarray, cache: FeatureCache | None, device: str | None
+    ) -> list[np.ndarray]:
+        """Return the features of each image of a block, those that are kept as kept."""
+        found = {} if cache is None else dict(_kept(cache, images))
+        new = [i for i in range(len(images)) if i not in found]
+        for rows in slices(len(new), BATCH):
+            some = new[rows]
+            for i, maps in zip(some, self._run(images[some], device), strict=True):
+                found[i] = maps
+                if cache is not None:
+                    cache.write(images[i], found[i])
+        return [found[i] for i in range(len(images))]
+
+    def _run(self, images: np.ndarray, device: str | None) -> np.ndarray:
+        """Return the maps (m, h', w', maps) of a batch of images (m, c, h, w)."""
+        network = open_network(self.network)
         mean, std = (
             np.array(values, np.float32).reshape(3, 1, 1)
             for values in (network.mean, network.std)
         )
-        report("features", 0, n)
-        for block in slices(n, _BATCH):
-            batch = (pictures(images[block], network.side, self.frame) - mean) / std
-            maps = positions(network.run(batch, device), len(batch), self.network)
-            maps = reduced(averaged(maps) if self.pooled else maps, self.maps)
-            if found is None:  # all are reserved once their shape is known
-                found = np.empty((n, *maps.shape[1:]), np.float32)
-            found[block] = maps
-            report("features", min(n, block.stop), n)
-        assert found is not None  # there is a sample at least
-        return found
+        batch = (pictures(images, network.side, self.frame) - mean) / std
+        maps = network.run(batch, device or _usual_device())
+        maps = positions(maps, len(batch), self.network)
+        return reduced(averaged(maps) if self.pooled else maps, self.maps)
 
-    def _kept(self, images: np.ndarray, compute: Callable[[], np.ndarray]) -> Any:
-        """Return features that were kept, or compute and keep them."""
-        folder = cache_folder(str(self.cache))
+    def _opened_cache(self, cache: str) -> FeatureCache:
         facts = {name: self.get_params()[name] for name in ("maps", "pooled", "frame")}
-        key = features_key(images, facts | {"weights": weights_digest(self.network)})
-        found = kept_features(folder, key, len(images))
-        if found is None:
-            found = compute()
-            keep_features(folder, key, found)
-        return found
+        return FeatureCache(cache, facts | {"weights": weights_digest(self.network)})
 
 
-def _device(images: Array) -> str:
+def _kept(cache: FeatureCache, images: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the places and features of those images whose features are kept."""
+    for i, image in enumerate(images):
+        maps = cache.read(image)
+        if maps is not None:
+            yield i, maps
+
+
+def _usual_device() -> str:
     """Return the name of the PyTorch device on which a network runs."""
-    if is_torch_array(images):
-        return str(device_of(images))
     try:
         import torch
     except ImportError:  # a network in an ONNX file needs none

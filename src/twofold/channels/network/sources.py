@@ -79,6 +79,39 @@ def weights_digest(name: str) -> str:
     return open_network(name).digest
 
 
+def picture_side(name: str) -> int:
+    """Return the side of the pictures; the default network is not opened for it."""
+    return SIDE if name == DEFAULT else open_network(name).side
+
+
+def check_installed(name: str) -> None:
+    """Raise a NetworkError unless what a network needs is here; nothing is imported."""
+    check_name(name)
+    path = onnx_path(name)
+    if path is not None:
+        _onnx_file(path)
+        packages = {"onnxruntime": "twofold[onnx]"}
+    elif name == DEFAULT:
+        packages = {"torch": "twofold[photos]"}
+    else:
+        package = name.partition(":")[0]
+        packages = {"torch": "twofold[photos]", package: package}
+    for package, install in packages.items():
+        if importlib.util.find_spec(package) is None:
+            raise _needs(name, package, install)
+    if name == DEFAULT:
+        _lite0_file()
+
+
+def is_installed() -> bool:
+    """Return whether the default network can be used here."""
+    try:
+        check_installed(DEFAULT)
+    except NetworkError:
+        return False
+    return True
+
+
 def open_network(name: str) -> Network:
     """Return the network of a name, of which the last two stay open."""
     check_name(name)
@@ -109,9 +142,13 @@ def needed(package: str, name: str, install: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise NetworkError(
-            f"network={name!r} needs the package {package}: pip install '{install}'"
-        ) from None
+        raise _needs(name, package, install) from None
+
+
+def _needs(name: str, package: str, install: str) -> NetworkError:
+    return NetworkError(
+        f"network={name!r} needs the package {package}: pip install '{install}'"
+    )
 
 
 def _lite0() -> Network:

@@ -156,10 +156,14 @@ class CandidateProber:
         self.out_of_time = self.out_of_time or time.monotonic() > self.deadline
         return self.out_of_time
 
+    @property
+    def rows(self) -> np.ndarray:
+        """The samples of the previews as rows of X."""
+        return self.given.copies.rows_of(self.given.order)[self.subset]
+
     def labels_of(self, model: Any) -> np.ndarray:
         """Return the labels of a fitted model for the samples of the previews."""
-        sorted_labels = to_numpy(model.labels_)[self.given.order]
-        return self.given.copies.rows_of(sorted_labels)[self.subset]
+        return to_numpy(model.labels_)[self.rows]
 
     def labels_as_given(self, labels: np.ndarray) -> np.ndarray:
         """Return the labels of previews in the order of X; -1 for all other samples."""

@@ -7,6 +7,7 @@ from typing import Any
 from twofold.app.report.chart import line_chart
 from twofold.app.report.clustering import Clustering
 from twofold.app.report.schema import Count, Fraction, Number, Part
+from twofold.app.results import stand_out
 from twofold.channels import PIXELS
 from twofold.estimators.auto import AutoTSNMF
 
@@ -67,6 +68,13 @@ class ClusterNumbers(Part, frozen=True):
         }
 
 
+class Compared(Part, frozen=True):
+    """Scores of the clusters of images and of features, in the graphs of both."""
+
+    images: Number | None  # None if nothing could be compared
+    network: Number | None
+
+
 class Search(Part, frozen=True):
     """Search for the settings."""
 
@@ -75,15 +83,25 @@ class Search(Part, frozen=True):
     fits: list[Trial]  # all candidates that were fitted, the best first
     out_of_time: bool  # whether the time limit ended the search
     numbers: ClusterNumbers | None  # None if a single number was given
+    compared: Compared | None = None  # None if no network was tried
+
+    def hardly_stand_out(self, n_clusters: int) -> bool:
+        """Return whether as many clusters stand out little from chance."""
+        score = self.fits[0].score if self.fits else None
+        return score is not None and n_clusters > 1 and not stand_out(score, n_clusters)
 
 
 def build_search(clustering: Clustering) -> Search | None:
     """Return a description of the search, or None if there was none."""
-    return None if clustering.search is None else describe_search(clustering.search)
+    if clustering.search is None:
+        return None
+    return describe_search(clustering.search, clustering.collection.compared)
 
 
-def describe_search(search: AutoTSNMF) -> Search:
-    """Return a description of a fitted search."""
+def describe_search(
+    search: AutoTSNMF, compared: dict[str, float] | None = None
+) -> Search:
+    """Return a description of a fitted search; see ``Collection`` for ``compared``."""
     rows = _rows(search)
     previews, fits = (_best_trials(rows, stage) for stage in ("preview", "fit"))
     curve = search.cluster_numbers_
@@ -101,6 +119,9 @@ def describe_search(search: AutoTSNMF) -> Search:
             confidence=float(curve.confidence),
             likely=curve.likely,
         ),
+        compared=Compared(**{name: _rounded(each) for name, each in compared.items()})
+        if compared
+        else None,
     )
 
 
@@ -127,6 +148,11 @@ def _trial(row: dict[str, Any]) -> Trial:
         graph=row["graph"],
         n_directions=row["n_directions"],
         energy_weight=None if weight is None else float(weight),
-        score=round(score, 4) if math.isfinite(score) else None,
+        score=_rounded(score),
         channels=row["channels"],
     )
+
+
+def _rounded(score: float) -> float | None:
+    """Return a score as a file has it, None if it is not known."""
+    return round(score, 4) if math.isfinite(score) else None

@@ -1,0 +1,90 @@
+"""Facts of a finished ``twofold cluster``, as plain values to print."""
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twofold import TSNMF, AutoTSNMF
+    from twofold.app.collection import Collection
+    from twofold.app.workflow import Clustered
+
+
+def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
+    """Return what a summary says; ``missing`` is the value of missing entries."""
+    from twofold.app.collection import missing_entries
+    from twofold.app.workflow import fitted_model
+    from twofold.core.arrays import to_numpy
+
+    collection, model = found.collection, fitted_model(found.model)
+    facts = {
+        "report": str(found.page),
+        "images": len(collection.images),
+        "shape": list(collection.images.shape[1:]),
+        "skipped": len(collection.skipped),
+        "clusters": len(set(to_numpy(model.labels_).tolist())),
+        "iterations": model.n_iter_,
+    }
+    facts |= choice_facts(found.model, collection) | alignment_facts(model)
+    if missing is not None:
+        marked = missing_entries(collection.images, missing)
+        facts["missing"] = int(marked.any(axis=1).sum())
+    if collection.features is not None:
+        facts["features"] = list(model.sample_shape_)
+    if collection.network is not None:
+        facts["network"] = collection.network.network
+    if collection.compared:
+        facts["compared"] = {
+            name: _plain(score) for name, score in collection.compared.items()
+        }
+    return facts
+
+
+def alignment_facts(model: "TSNMF") -> dict[str, Any]:
+    """Return ``aligned``, or nothing if images were not aligned.
+
+    It has the ``moves``, "shifts" or "all", and the mean correlation of the images with
+    their mean ``before`` and ``after``.
+    """
+    from twofold.app.results import moves_of
+
+    alignment = model.state_.alignment
+    if alignment is None:
+        return {}
+    gain = {"before": alignment.before, "after": alignment.after}
+    return {"aligned": {"moves": moves_of(model), **gain}}
+
+
+def choice_facts(
+    model: "TSNMF | AutoTSNMF", collection: "Collection"
+) -> dict[str, Any]:
+    """Return the choices of a search as plain values; none without a search.
+
+    ``chosen`` has the chosen parameters and their ``score``, which is None if nothing
+    could be compared. ``stand_out`` says whether the clusters do, beyond chance;
+    ``out_of_time`` whether the time limit ended the search.
+    ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
+    """
+    from twofold import TSNMF
+    from twofold.app.results import channels_of, stand_out
+
+    if isinstance(model, TSNMF):
+        return {}
+    best, score = model.best_estimator_, model.best_score_
+    names = ("graph", "n_neighbors", "n_directions", "energy_weight", "graph_weight")
+    channels = channels_of(best) if collection.network is None else "network"
+    chosen: dict[str, Any] = {"channels": channels}
+    chosen |= {name: getattr(best, name) for name in names}
+    chosen["score"] = _plain(score)
+    facts: dict[str, Any] = {"chosen": chosen, "out_of_time": model.out_of_time_}
+    if math.isfinite(score):
+        facts["stand_out"] = bool(stand_out(score, model.n_clusters_))
+    curve = model.cluster_numbers_
+    if curve is not None:
+        facts["cluster_numbers"] = {**asdict(curve), "at_end": curve.at_end}
+    return facts
+
+
+def _plain(score: float) -> float | None:
+    """Return a score, or None for NaN, which is no JSON."""
+    return score if math.isfinite(score) else None

@@ -1,0 +1,128 @@
+"""Compare a collection by the features of a network, or by its images."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from twofold.app.collection import Collection
+from twofold.channels import PIXELS, NetworkFeatures
+from twofold.estimators.auto import AutoTSNMF
+from twofold.io.blocks import image_blocks
+from twofold.progress import report
+
+IMAGES, NETWORK = "images", "network"
+"""Names of the two representations."""
+
+_SAMPLE = 2000
+"""Number of images by which the choice is made; all, if there are no more."""
+
+
+class Chosen(NamedTuple):
+    """The better representation, and the search that was fitted to it."""
+
+    collection: Collection
+    search: AutoTSNMF
+
+
+def has_colors(collection: Collection) -> bool:
+    """Return whether images are grey or have three colours, as a network needs it."""
+    return (*collection.images.shape[3:], 1)[0] in (1, 3)
+
+
+def with_network(collection: Collection, network: NetworkFeatures) -> Collection:
+    """Return a collection that is compared by the features of a network.
+
+    Image files are read again, as large as the network takes them, in blocks.
+    """
+    if not has_colors(collection):
+        raise ValueError(
+            f"channels must be 'auto', 'pixels' or 'gradients' for {collection.title}, "
+            f"whose images have {collection.images.shape[3]} channels: a network takes "
+            "one or three"
+        )
+    if collection.frames is None:
+        features = np.asarray(network.transform(collection.images))
+    else:
+        blocks = image_blocks(
+            collection.paths,
+            collection.frames.tolist(),
+            network.picture_side(),
+            max_memory=collection.reading.max_memory,
+        )
+        features = network.transform_blocks(blocks, len(collection.paths))
+    return replace(collection, features=features, network=network)
+
+
+def choose(
+    collection: Collection, search: AutoTSNMF, network: NetworkFeatures
+) -> Chosen:
+    """Fit a search to images and to features of a network, and take the better one.
+
+    Each of the two searches scores the clusters of both in its own graphs; the clusters
+    with the higher mean are taken. Those that only one representation shows, such as
+    the light of a place or the texture of a cloth, do not stand out in the other one.
+    """
+    n, most = len(collection.images), _sample_size(search)
+    if n <= most:
+        return _better(collection, search, network)
+    rows = np.random.RandomState(0).permutation(n)[:most]
+    some = _rows_of(collection, np.sort(rows))
+    chosen = _better(some, _limited(search, 3), network).collection
+    collection = replace(collection, compared=chosen.compared)
+    if chosen.features is not None:
+        collection = with_network(collection, network)
+    return Chosen(collection, _fitted(_limited(search, 3), collection))
+
+
+def _better(
+    collection: Collection, search: AutoTSNMF, network: NetworkFeatures
+) -> Chosen:
+    """Fit two searches, and return the one whose clusters stand out in both."""
+    both = {IMAGES: collection, NETWORK: with_network(collection, network)}
+    fitted = {name: _fitted(_limited(search, 2), each) for name, each in both.items()}
+    scores = {
+        name: float(
+            np.mean([each.score_labels(one.labels_) for each in fitted.values()])
+        )
+        for name, one in fitted.items()
+    }
+    best = IMAGES
+    # NaN, where a search had nothing to compare, is less than any score.
+    if scores[NETWORK] > scores[IMAGES] or math.isnan(scores[IMAGES]):
+        best = NETWORK
+    return Chosen(replace(both[best], compared=scores), fitted[best])
+
+
+def _sample_size(search: AutoTSNMF) -> int:
+    """Return the number of images that the choice looks at, at most."""
+    numbers = search.n_clusters
+    return max(_SAMPLE, 10 * int(np.max(numbers)) if numbers is not None else 0)
+
+
+def _fitted(search: AutoTSNMF, collection: Collection) -> AutoTSNMF:
+    """Fit a search to what a collection is compared by."""
+    if collection.features is not None:
+        search.set_params(channels=PIXELS)
+    report("searching", 0, 0)
+    return search.fit(collection.samples)
+
+
+def _limited(search: AutoTSNMF, parts: int) -> AutoTSNMF:
+    """Return an unfitted search with its part of the time."""
+    limit = search.max_time
+    return clone(search).set_params(max_time=None if limit is None else limit / parts)
+
+
+def _rows_of(collection: Collection, rows: np.ndarray) -> Collection:
+    """Return what the choice needs of some images of a collection."""
+    assert collection.frames is not None
+    return replace(
+        collection,
+        images=collection.images[rows],
+        names=[collection.names[i] for i in rows],
+        paths=[collection.paths[i] for i in rows],
+        frames=collection.frames[rows],
+    )

@@ -1,0 +1,49 @@
+"""``AutoTSNMF.score_labels``: what any labels are worth in the graphs of a search."""
+
+import numpy as np
+import problems
+import pytest
+
+import twofold.estimators.search.candidates
+from twofold import AutoTSNMF
+
+
+@pytest.fixture(scope="module")
+def auto():
+    return AutoTSNMF(3, random_state=0).fit(problems.images())
+
+
+def test_the_labels_of_the_model_have_its_score(auto):
+    assert auto.score_labels(auto.labels_) == pytest.approx(auto.best_score_)
+    named = np.array(["c", "a", "b"])[auto.labels_]
+    assert auto.score_labels(named.tolist()) == pytest.approx(auto.best_score_)
+
+
+def test_other_labels_have_less(auto):
+    shuffled = np.random.default_rng(0).permutation(auto.labels_)
+    assert auto.score_labels(shuffled) < 0 < auto.best_score_
+    moved = auto.labels_.copy()
+    moved[:6] = (moved[:6] + 1) % 3
+    assert auto.score_labels(shuffled) < auto.score_labels(moved) < auto.best_score_
+
+
+def test_labels_are_in_the_order_of_the_samples(auto):
+    order = np.random.default_rng(1).permutation(60)
+    again = AutoTSNMF(3, random_state=0).fit(problems.images()[order])
+    assert again.score_labels(auto.labels_[order]) == pytest.approx(auto.best_score_)
+
+
+def test_copies_and_parts_of_the_samples(auto, monkeypatch):
+    twice = np.concatenate([problems.images()] * 2)
+    copied = AutoTSNMF(3, random_state=0).fit(twice)
+    labels = np.tile(auto.labels_, 2)
+    assert copied.score_labels(labels) == pytest.approx(copied.best_score_)
+    monkeypatch.setattr(twofold.estimators.search.candidates, "MAX_SAMPLES", 40)
+    part = AutoTSNMF(3, random_state=0).fit(problems.images())
+    assert part.score_labels(part.labels_) == pytest.approx(part.best_score_)
+
+
+@pytest.mark.parametrize("shape", [(59,), (60, 1), ()])
+def test_other_numbers_of_labels_are_refused(auto, shape):
+    with pytest.raises(ValueError, match=r"labels must have shape \(60,\), one for"):
+        auto.score_labels(np.zeros(shape, int))
