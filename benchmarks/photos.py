@@ -1,45 +1,78 @@
 """Features of a network on folders of photos, into docs/photos.md.
 
-The photos are in the folder ``photos`` of the data, a folder for each class. Their
-classes are for the scores alone.
+Classes are folders, and for the scores alone. What is measured is what a user gets:
+"default" is ``twofold cluster FOLDER -k K`` with the extra "photos" installed.
 """
 
-import os
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pages
+from joblib import Parallel, delayed
+from photo_folders import ALIGNED, made_folders, photo_folders
 from sklearn.cluster import KMeans, SpectralClustering
+from threadpoolctl import threadpool_limits
 
 from twofold import TSNMF, AutoTSNMF
+from twofold.app.collection import Collection
+from twofold.app.network import choose, with_network
+from twofold.app.workflow import read
 from twofold.channels import NetworkFeatures
 from twofold.channels.network.layout import reduced
 from twofold.core.arrays import to_numpy
-from twofold.io import read_images
 from twofold.metrics import clustering_accuracy, nmi
 
 MARKER = "<!-- measured by benchmarks/photos.py: {} -->"
-SIDE, SEEDS = 224, range(3)
-
-Labelled = tuple[str, np.ndarray, np.ndarray]
-"""Name, photos (n, h, w, 3) and classes (n,) of a folder."""
+SEEDS = range(3)
 
 Way = Callable[[int, int], Any]
 """A function from a number of clusters and a seed to an estimator."""
 
 
-def folders() -> Iterator[Labelled]:
-    """The folders of photos, each shuffled."""
-    data = Path(os.environ.get("TWOFOLD_DATA", "../shared/data")) / "photos"
-    for folder in sorted(each for each in data.iterdir() if each.is_dir()):
-        read = read_images(folder, SIDE, fit="crop", color=True, labels=True)
-        order = np.random.RandomState(0).permutation(len(read.target))
-        yield folder.name, read.images[order], read.target[order]
+class Folder(NamedTuple):
+    """A folder of photos with their features, all of which a cache keeps."""
+
+    name: str
+    collection: Collection  # shuffled
+    cache: str
+    whole: np.ndarray  # (n, 7, 7, 1280), all features of the network
+
+    @property
+    def target(self) -> np.ndarray:
+        assert self.collection.target is not None
+        return self.collection.target
+
+    @property
+    def k(self) -> int:
+        return len(np.unique(self.target))
+
+
+def shuffled(collection: Collection) -> Collection:
+    """The same in another order, since files come sorted by class."""
+    order = np.random.RandomState(0).permutation(len(collection.images))
+    named: Any = {
+        name: [getattr(collection, name)[i] for i in order]
+        for name in ("names", "paths")
+    }
+    for name in ("images", "frames", "target"):
+        named[name] = getattr(collection, name)[order]
+    return Collection(collection.title, reading=collection.reading, **named)
+
+
+def opened(name: str, folder: Path, cache: str) -> Folder:
+    """Read a folder, and have all features that are needed computed."""
+    collection = shuffled(read(folder, labels="folders"))
+    network = NetworkFeatures(maps=None, cache=cache)
+    whole = with_network(collection, network).features
+    with_network(collection, NetworkFeatures(cache=cache))
+    assert whole is not None
+    print(name, whole.shape, flush=True)
+    return Folder(name, collection, cache, whole)
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -66,76 +99,174 @@ def spectral(k: int, seed: int) -> Any:
     )
 
 
-def tsnmf(**parameters: Any) -> Way:
-    return lambda k, seed: TSNMF(k, random_state=seed, **parameters)
+OTHERS: dict[str, Way] = {"K-means": k_means, "spectral": spectral}
+"""What one would use instead."""
+
+FLAT: dict[str, Callable[[Folder], np.ndarray]] = {
+    "pixels": lambda folder: folder.collection.images,
+    "pooled": lambda folder: folder.whole.mean(axis=(1, 2)),
+    "maps": lambda folder: reduced(folder.whole, 512),
+    "pooled, length 1": lambda folder: flat(folder, "pooled", True),
+    "maps, length 1": lambda folder: flat(folder, "maps", True),
+}
+"""Flat samples that other methods cluster."""
 
 
-def auto(**parameters: Any) -> Way:
-    return lambda k, seed: AutoTSNMF(k, random_state=seed, **parameters)
+def flat(folder: Folder, name: str, scaled: bool = False) -> np.ndarray:
+    rows = FLAT[name](folder)
+    rows = rows.reshape(len(rows), -1).astype(float)
+    return unit(rows) if scaled else rows
 
 
-def scores(
-    way: Way, X: np.ndarray, target: np.ndarray, seeds: range = SEEDS
-) -> np.ndarray:
-    """Mean accuracy and NMI in percent, and seconds of one fit."""
-    k, found = len(np.unique(target)), []
-    for seed in seeds:
-        begin = time.perf_counter()
-        labels = way(k, seed).fit_predict(X)
-        seconds = time.perf_counter() - begin
-        agreement = clustering_accuracy(target, labels), nmi(target, labels)
-        found.append((100 * agreement[0], 100 * agreement[1], seconds))
-    return np.mean(found, axis=0)
+class Scores(NamedTuple):
+    """Accuracy and NMI in percent, and seconds."""
+
+    accuracy: float
+    nmi: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.accuracy:.1f} / {self.nmi:.1f}"
 
 
-def flat_rows(images: np.ndarray, cache: str) -> dict[str, np.ndarray]:
-    """Flat samples that other methods cluster."""
-    small = images.reshape(len(images), 28, 8, 28, 8, 3).mean(axis=(2, 4))
-    pooled = NetworkFeatures(maps=None, pooled=True).transform(images)
-    maps = NetworkFeatures(cache=cache).transform(images)
-    flat = {
-        name: np.asarray(rows).reshape(len(images), -1)
-        for name, rows in (("pixels", small), ("pooled", pooled), ("maps", maps))
-    }
-    flat["pooled, length 1"] = unit(flat["pooled"])
-    flat["maps, length 1"] = unit(flat["maps"])
-    return {name: isometric(rows.astype(float)) for name, rows in flat.items()}
+def mean(scores: list[Scores]) -> Scores:
+    return Scores(*np.mean(scores, axis=0))
 
 
-def methods(
-    images: np.ndarray, target: np.ndarray, cache: str
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Names and scores of all methods on one folder; features are kept in a cache."""
-    for rows_name, rows in flat_rows(images, cache).items():
-        for name, way in (("K-means", k_means), ("spectral", spectral)):
-            yield f"{name}, {rows_name}", scores(way, rows, target)
-    small = images.reshape(len(images), 56, 4, 56, 4, 3).mean(axis=(2, 4))
-    yield "TSNMF, pixels", scores(tsnmf(channels="pixels"), small, target)
-    yield "TSNMF, gradients", scores(tsnmf(channels="gradients"), images, target)
-    pooled, network = (
-        NetworkFeatures(pooled=given, cache=cache) for given in (True, False)
-    )
-    for bank in (pooled, network):  # so that features are no part of the seconds
-        TSNMF(2, channels=bank, max_iter=1).fit(images)
-    yield "TSNMF, pooled", scores(tsnmf(channels=pooled), images, target)
-    # What channels="network" is, but for the cache
-    yield "**TSNMF, network**", scores(tsnmf(channels=network), images, target)
-    searched = scores(auto(channels=[network]), images, target, range(1))
-    yield "**AutoTSNMF, network**", searched
+def score(folder: Folder, fit: Callable[[], np.ndarray]) -> Scores:
+    begin = time.perf_counter()
+    labels = fit()
+    seconds = time.perf_counter() - begin
+    found = clustering_accuracy(folder.target, labels), nmi(folder.target, labels)
+    return Scores(100 * found[0], 100 * found[1], seconds)
 
 
-def table() -> str:
-    rows: dict[str, list[str]] = {}
+def other(folder: Folder, name: str, rows: str, seed: int) -> Scores:
+    X = isometric(flat(folder, rows))
+    return score(folder, lambda: OTHERS[name](folder.k, seed).fit_predict(X))
+
+
+def tsnmf(folder: Folder, maps: int, seed: int, **parameters: Any) -> Scores:
+    X = reduced(folder.whole, maps)
+    model = TSNMF(folder.k, channels="pixels", random_state=seed, **parameters)
+    return score(folder, lambda: model.fit_predict(X))
+
+
+def images_alone(folder: Folder, seed: int) -> Scores:
+    model = AutoTSNMF(folder.k, random_state=seed)
+    return score(folder, lambda: model.fit_predict(folder.collection.images))
+
+
+def network_alone(folder: Folder, seed: int) -> Scores:
+    model = AutoTSNMF(folder.k, channels="pixels", random_state=seed)
+    X = reduced(folder.whole, 512)
+    return score(folder, lambda: model.fit_predict(X))
+
+
+def default(folder: Folder, seed: int) -> tuple[Scores, dict[str, float]]:
+    """What the command finds, and its scores of images and of the network."""
+    compared: dict[str, float] = {}
+
+    def fit() -> np.ndarray:
+        search = AutoTSNMF(folder.k, random_state=seed)
+        network = NetworkFeatures(cache=folder.cache)
+        chosen = choose(folder.collection, search, network)
+        compared.update(chosen.collection.compared)
+        return to_numpy(chosen.search.labels_)
+
+    return score(folder, fit), compared
+
+
+Job = tuple[str, Callable[..., Any], tuple[Any, ...]]
+"""Name of a row, and what is computed for it."""
+
+
+def run(jobs: list[Job], n_jobs: int) -> dict[str, list[Any]]:
+    """What is computed for each row, in processes of a thread each."""
+
+    def alone(make: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        warnings.simplefilter("ignore")
+        with threadpool_limits(1):
+            return make(*given)
+
+    found = Parallel(n_jobs, batch_size=1)(delayed(alone)(*job[1:]) for job in jobs)
+    rows: dict[str, list[Any]] = {}
+    for (name, *_), each in zip(jobs, found, strict=True):
+        rows.setdefault(name, []).append(each)
+    return rows
+
+
+DEFAULT = "**default: `twofold cluster -k`**"
+
+
+def method_jobs(folder: Folder) -> Iterator[Job]:
+    for seed in SEEDS:
+        for rows in FLAT:
+            for name in OTHERS:
+                yield f"{name}, {rows}", other, (folder, name, rows, seed)
+        yield "AutoTSNMF, images", images_alone, (folder, seed)
+        yield "TSNMF, network", tsnmf, (folder, 512, seed)
+        yield "AutoTSNMF, network", network_alone, (folder, seed)
+        yield DEFAULT, default, (folder, seed)
+
+
+def methods(place: Path, cache: str, n_jobs: int) -> str:
+    """All methods on the folders of photos."""
+    table: dict[str, list[str]] = {}
     names = []
-    for folder, images, target in folders():
-        names.append(folder)
-        with tempfile.TemporaryDirectory() as cache:
-            for name, values in methods(images, target, cache):
-                cells = [f"{value:.1f}" for value in values]
-                rows.setdefault(name, []).extend(cells)
-                print(folder, name, *cells, flush=True)
-    heads = [f"{name}: {what}" for name in names for what in ("accuracy", "NMI", "s")]
-    return lines("method", heads, rows)
+    for name, path in photo_folders(place):
+        folder = opened(name, path, cache)
+        names.append(f"{name} ({folder.k})")
+        rows = run(list(method_jobs(folder)), n_jobs)
+        rows[DEFAULT] = [each for each, _ in rows[DEFAULT]]
+        means = {row: mean(scores) for row, scores in rows.items()}
+        rivals = [s for row, s in means.items() if row.startswith(tuple(OTHERS))]
+        best = max(rivals, key=lambda s: s.accuracy), max(rivals, key=lambda s: s.nmi)
+        for row, scores in means.items():
+            table.setdefault(row, []).append(str(scores))
+        ahead = means[DEFAULT].accuracy - best[0].accuracy
+        more = means[DEFAULT].nmi - best[1].nmi
+        row = "default less the best of K-means and spectral"
+        table.setdefault(row, []).append(f"{ahead:+.1f} / {more:+.1f}")
+        table.setdefault("seconds of the default", []).append(
+            f"{means[DEFAULT].seconds:.0f}"
+        )
+    return lines("accuracy / NMI", names, table)
+
+
+def choice(place: Path, cache: str, n_jobs: int) -> str:
+    """What is chosen, images or the network, on photos and on aligned images."""
+    table: dict[str, list[str]] = {}
+    lost = []
+    folders = [*photo_folders(place), *made_folders(ALIGNED, place)]
+    for name, path in folders:
+        folder = opened(name, path, cache)
+        jobs: list[Job] = []
+        for seed in SEEDS:
+            jobs.append(("images", images_alone, (folder, seed)))
+            jobs.append(("network", network_alone, (folder, seed)))
+            jobs.append(("default", default, (folder, seed)))
+        rows = run(jobs, n_jobs)
+        taken = [max(each, key=lambda key: each[key]) for _, each in rows["default"]]
+        scores = {
+            key: np.mean([each[key] for _, each in rows["default"]])
+            for key in ("images", "network")
+        }
+        rows["default"] = [each for each, _ in rows["default"]]
+        means = {row: mean(each) for row, each in rows.items()}
+        better = max(means["images"].accuracy, means["network"].accuracy)
+        lost.append(better - means["default"].accuracy)
+        cells = [str(means[row]) for row in ("images", "network")]
+        cells += [f"{scores[key]:.2f}" for key in ("images", "network")]
+        cells += [f"network in {taken.count('network')} of {len(taken)}"]
+        table[f"{name} ({folder.k})"] = [
+            *cells,
+            str(means["default"]),
+            f"{lost[-1]:.1f}",
+        ]
+    heads = ["images", "network", "score of images", "of the network", "taken"]
+    text = lines("accuracy / NMI", [*heads, "default", "lost"], table)
+    return f"{text}\n\nOn average {np.mean(lost):.1f} points are lost."
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -143,36 +274,34 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "energy weight 0.1": {"energy_weight": 0.1},
     "energy weight 3": {"energy_weight": 3.0},
     "2 directions": {"n_directions": 2},
-    "3 directions": {"n_directions": 3},
-    "5 directions": {"n_directions": 5},
     "all 7 directions": {"n_directions": 7},
 }
 """Settings of TSNMF on the maps of a network."""
 
-
-COUNTS = (64, 128, 256, 1280)
+COUNTS = (64, 128, 256, 512, 1280)
 """Numbers of features."""
 
 
-def choices() -> str:
-    """Accuracy and NMI of TSNMF by the number of features, and by its settings."""
-    rows: dict[str, list[str]] = {}
+def settings(place: Path, cache: str, n_jobs: int) -> str:
+    """TSNMF by the number of features, and by its settings."""
+    table: dict[str, list[str]] = {}
     names = []
-    for folder, images, target in folders():
-        names.append(folder)
-        whole = to_numpy(NetworkFeatures(maps=None).transform(images))
-        maps = {f"{m} features": reduced(whole, m) for m in COUNTS}
-        tried: list[tuple[str, np.ndarray, dict[str, Any]]]
-        tried = [(name, X, {}) for name, X in maps.items()]
-        usual = maps["256 features"]
-        tried += [(name, usual, settings) for name, settings in SETTINGS.items()]
-        for name, X, settings in tried:
-            way = tsnmf(channels="pixels", **settings)
-            accuracy, information, _ = scores(way, X, target)
-            rows.setdefault(name, []).extend((f"{accuracy:.1f}", f"{information:.1f}"))
-            print(folder, name, rows[name], flush=True)
-    heads = [f"{name}: {what}" for name in names for what in ("accuracy", "NMI")]
-    return lines("TSNMF", heads, rows)
+    for name, path in photo_folders(place):
+        folder = opened(name, path, cache)
+        names.append(name)
+        jobs: list[Job] = []
+        for seed in SEEDS:
+            for count in COUNTS:
+                jobs.append((f"{count} features", tsnmf, (folder, count, seed)))
+            for about, given in SETTINGS.items():
+                jobs.append((about, _with_settings, (folder, given, seed)))
+        for row, scores in run(jobs, n_jobs).items():
+            table.setdefault(row, []).append(str(mean(scores)))
+    return lines("accuracy / NMI of TSNMF", names, table)
+
+
+def _with_settings(folder: Folder, given: dict[str, Any], seed: int) -> Scores:
+    return tsnmf(folder, 512, seed, **given)
 
 
 def lines(first: str, heads: list[str], rows: dict[str, list[str]]) -> str:
@@ -182,16 +311,19 @@ def lines(first: str, heads: list[str], rows: dict[str, list[str]]) -> str:
     return "\n".join([head, "| --- " * (1 + len(heads)) + "|", *body])
 
 
-PARTS = {"methods": table, "choices": choices}
+PARTS = {"methods": methods, "choice": choice, "settings": settings}
 
 
 def main() -> None:
     parser = pages.parser(__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    for name in options.only.split(","):
-        pages.publish(PARTS[name](), MARKER.format(name), options.into)
+    with tempfile.TemporaryDirectory() as cache:
+        for name in options.only.split(","):
+            with tempfile.TemporaryDirectory() as place:
+                text = PARTS[name](Path(place), cache, options.jobs)
+            pages.publish(text, MARKER.format(name), options.into)
 
 
 if __name__ == "__main__":

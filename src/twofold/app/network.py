@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from twofold.app.collection import Collection
+from twofold.app.threads import suitable_threads
 from twofold.channels import PIXELS, NetworkFeatures
 from twofold.estimators.auto import AutoTSNMF
 from twofold.io.blocks import image_blocks
@@ -106,8 +107,9 @@ def _fitted(search: AutoTSNMF, collection: Collection) -> AutoTSNMF:
     """Fit a search to what a collection is compared by."""
     if collection.features is not None:
         search.set_params(channels=PIXELS)
-    report("searching", 0, 0)
-    return search.fit(collection.samples)
+    with suitable_threads(len(collection.samples)):
+        report("searching", 0, 0)
+        return search.fit(collection.samples)
 
 
 def _limited(search: AutoTSNMF, parts: int) -> AutoTSNMF:

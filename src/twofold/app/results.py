@@ -6,10 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from twofold.core.arrays import positive_or_one, to_numpy
+from twofold.core.isometry import shortened
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.labels import mean_rows
 from twofold.estimators.reading import from_stack, read_numbers, to_stack
-from twofold.estimators.scaling import divisors, sample_norms
+from twofold.estimators.scaling import divisors, row_blocks, sample_norms
 from twofold.estimators.tsnmf import TSNMF
 
 Moves = Literal["shifts", "all"]
@@ -17,9 +18,6 @@ Moves = Literal["shifts", "all"]
 
 _STANDS_OUT = 0.2
 """Least score of clusters that stand out, as a part of the largest modularity."""
-
-_BLOCK = 1024
-"""Number of images that are held in double precision at once."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +93,14 @@ def aligned(model: TSNMF, X: Any) -> Any:
 def projected(model: TSNMF, X: Any) -> np.ndarray:
     """Return completed samples as the learned directions see them, one row each.
 
-    A row has what both sides keep of the sample. Both have the same mean square.
+    A row has what both sides keep of the sample. Both have the same mean square. Rows
+    of few samples are turned to fewer entries, with the same distances.
     """
     samples = to_numpy(read_numbers(X, "X"))
     stack = to_stack(samples.reshape(len(samples), -1), model.sample_shape_)
     sides = map(to_numpy, model.state_.projected(stack))
-    return np.concatenate([side / _root_mean_square(side) for side in sides], axis=1)
+    rows = np.concatenate([side / _root_mean_square(side) for side in sides], axis=1)
+    return to_numpy(shortened(rows[None]))[0]
 
 
 def _root_mean_square(rows: np.ndarray) -> float:
@@ -158,14 +158,14 @@ def standardized(images: np.ndarray) -> np.ndarray:
     standard = np.empty(rows.shape, dtype=np.float32)
     # A row whose norm is due to rounding alone is blank.
     rounding = 8 * float(np.finfo(np.result_type(rows, np.float32)).eps)
-    for i in range(0, len(rows), _BLOCK):
-        block = rows[i : i + _BLOCK].astype(np.float64)
+    for some in row_blocks(*rows.shape):
+        block = rows[some].astype(np.float64)
         # Scaled to a largest entry of 1: squares cannot overflow.
         block /= positive_or_one(np.abs(block).max(axis=1, keepdims=True))
         block -= block.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(block, axis=1, keepdims=True)
         blank = norms <= rounding * rows.shape[1] ** 0.5
-        standard[i : i + _BLOCK] = np.where(blank, 0, block / np.where(blank, 1, norms))
+        standard[some] = np.where(blank, 0, block / np.where(blank, 1, norms))
     return standard
 
 

@@ -7,11 +7,10 @@ FEWEST_SAMPLES = 50_000
 
 
 def suitable_threads(n_samples: int) -> threadpool_limits:
-    """Return a context in which BLAS has threads suited to the samples.
+    """Return a context in which BLAS and OpenMP have threads suited to the samples.
 
     The arrays of few samples are small: threads would wait for each other for longer
-    than they compute, and take the cores from other programs. One thread is faster.
-    Those of OpenMP stay, since a network needs them.
+    than they compute, and take the cores from other programs. One thread is faster. A
+    network must run outside, since it needs all of them.
     """
-    limit = 1 if n_samples < FEWEST_SAMPLES else None
-    return threadpool_limits(limit, user_api="blas")
+    return threadpool_limits(1 if n_samples < FEWEST_SAMPLES else None)

@@ -126,11 +126,11 @@ def cluster(
     if collection.features is not None:
         _prepare_for_features(model)
     check_collection(collection, missing_values, fitted=True)
+    if network is not None and isinstance(model, AutoTSNMF):
+        collection, model = choose(collection, model, network)
+    else:
+        _fit(model, collection)
     with suitable_threads(len(collection.images)):
-        if network is not None and isinstance(model, AutoTSNMF):
-            collection, model = choose(collection, model, network)
-        else:
-            _fit(model, collection)
         _write(collection, model, folder, sort, force=force)
     return Clustered(folder / "report.html", collection, model)
 
@@ -165,11 +165,12 @@ def _prepare_for_features(model: TSNMF | AutoTSNMF) -> None:
 
 def _fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
     """Fit a model; report its stage before the first candidate or iteration."""
-    if isinstance(model, AutoTSNMF):
-        report("searching", 0, 0)
-    else:
-        report("fitting", 0, model.max_iter)
-    model.fit(collection.samples)
+    with suitable_threads(len(collection.samples)):
+        if isinstance(model, AutoTSNMF):
+            report("searching", 0, 0)
+        else:
+            report("fitting", 0, model.max_iter)
+        model.fit(collection.samples)
 
 
 def _write(

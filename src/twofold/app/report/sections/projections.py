@@ -1,5 +1,6 @@
 """The share of the samples that the learned directions keep, with pictures."""
 
+import math
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -13,16 +14,13 @@ from twofold.channels import PIXELS
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.estimators.mapping import apply_bank
 from twofold.estimators.reading import from_stack, to_stack
-from twofold.estimators.scaling import sample_norms, scaled
+from twofold.estimators.scaling import row_blocks, sample_norms, scaled
 from twofold.estimators.tsnmf import TSNMF
 
 Side = Literal["left", "right", "both"]
 
 Pair = tuple[np.ndarray | None, np.ndarray | None]
 """The directions Q (h, r) of the rows and P (w, r) of the columns, or None."""
-
-_BLOCK = 1024
-"""Number of samples that are projected at once."""
 
 
 class Projection(Part, frozen=True):
@@ -116,8 +114,8 @@ def _projected_blocks(images: np.ndarray, model: TSNMF) -> Iterator[np.ndarray]:
     """Yield the samples, or their maps, as blocks (m, c, h, w) of double precision."""
     mapping = model.state_.mapping
     shape = tuple(images.shape[1:]) if mapping is None else mapping.sample_shape
-    for i in range(0, len(images), _BLOCK):
-        block = images[i : i + _BLOCK]
+    for rows in row_blocks(len(images), math.prod(shape)):
+        block = images[rows]
         stack = to_stack(block.reshape(len(block), -1), shape).astype(np.float64)
         stack = to_numpy(model.state_.aligned(stack))
         if mapping is not None:
