@@ -109,6 +109,27 @@ def test_images_are_taken_where_a_network_tells_nothing(grouped, monkeypatch):
     np.testing.assert_array_equal(fitted.labels_, expected.labels_)
 
 
+def test_a_network_with_nothing_to_compare_is_not_taken(grouped, monkeypatch):
+    stand_in(monkeypatch, seen_classes)
+    fit = AutoTSNMF.fit
+
+    def nothing(self, X):
+        found = fit(self, X)
+        if self.channels == "pixels":  # of features
+            found._compared, found.best_score_ = [], float("nan")
+        return found
+
+    monkeypatch.setattr(AutoTSNMF, "fit", nothing)
+    found, fitted = choose(read(grouped), search(), NetworkFeatures())
+    assert found.network is None
+    assert np.isfinite(fitted.best_score_)
+
+
+def test_files_are_cropped_alone(marked):
+    with pytest.raises(ValueError, match="frame must be 'crop' for image files"):
+        with_network(read(marked[0]), NetworkFeatures(frame="pad"))
+
+
 def test_the_scores_are_means_over_the_graphs_of_both(grouped, monkeypatch):
     stand_in(monkeypatch, lambda batch, device: noise_of(batch))
     collection = read(grouped)

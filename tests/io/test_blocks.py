@@ -28,7 +28,7 @@ def test_blocks_are_read_when_they_are_asked_for(odd):
     blocks = image_blocks(known.paths, known.frames, 24, block=1)
     np.testing.assert_array_equal(next(blocks)[0], known.images[0])
     known.paths[1].unlink()
-    with pytest.raises(ValueError, match="could be read before, but not now: there is"):
+    with pytest.raises(ValueError, match="cannot be read in 24 x 24 pixels: there is"):
         next(blocks)
 
 

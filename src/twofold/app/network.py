@@ -10,6 +10,8 @@ from sklearn.base import clone
 from twofold.app.collection import NETWORK, Collection
 from twofold.app.threads import suitable_threads
 from twofold.channels import PIXELS, NetworkFeatures
+from twofold.channels.network import NetworkError
+from twofold.channels.network.features import BATCH
 from twofold.estimators.auto import AutoTSNMF
 from twofold.io.blocks import image_blocks
 from twofold.progress import report
@@ -41,21 +43,27 @@ def with_network(collection: Collection, network: NetworkFeatures) -> Collection
     """
     if not has_colors(collection):
         raise ValueError(
-            f"channels must be 'auto', 'pixels' or 'gradients' for {collection.title}, "
-            f"whose images have {collection.images.shape[3]} channels: a network takes "
-            "one or three"
+            f"channels must not be 'network' for {collection.title}, whose images have "
+            f"{collection.images.shape[3]} channels: a network takes one or three; "
+            "take 'auto'"
         )
     if collection.frames is None:
         features = np.asarray(network.transform(collection.images))
+    elif network.frame != "crop":
+        raise ValueError(f"frame must be 'crop' for image files, got {network.frame!r}")
     else:
         blocks = image_blocks(
             collection.paths,
             collection.frames.tolist(),
             network.picture_side(),
             color=collection.images.ndim == 4,
+            block=BATCH,
             max_memory=collection.reading.max_memory,
         )
-        features = network.transform_blocks(blocks, len(collection.paths))
+        try:
+            features = network.transform_blocks(blocks, len(collection.paths))
+        except ValueError as error:  # also of a file
+            raise NetworkError(str(error)) from error
     return replace(collection, features=features, network=network)
 
 
@@ -68,9 +76,11 @@ def choose(
     with the higher mean are taken. Those that only one representation shows, such as
     the light of a place or the texture of a cloth, do not stand out in the other one.
     """
+    if collection.features is not None:
+        raise ValueError("network must be None for a collection that has features")
     n, most = len(collection.images), _sample_size(search)
     if n <= most:
-        return _better(collection, search, network)
+        return _better(collection, _limited(search, 2), network)
     rows = np.random.RandomState(0).permutation(n)[:most]
     some = _rows_of(collection, np.sort(rows))
     chosen = _better(some, _limited(search, 3), network).collection
@@ -85,17 +95,18 @@ def _better(
 ) -> Chosen:
     """Fit two searches, and return the one whose clusters stand out in both."""
     both = {IMAGES: collection, NETWORK: with_network(collection, network)}
-    fitted = {name: _fitted(_limited(search, 2), each) for name, each in both.items()}
+    fitted = {name: _fitted(clone(search), each) for name, each in both.items()}
     scores = {
         name: float(
             np.mean([each.score_labels(one.labels_) for each in fitted.values()])
         )
         for name, one in fitted.items()
     }
-    best = IMAGES
-    # NaN, where a search had nothing to compare, is less than any score.
-    if scores[NETWORK] > scores[IMAGES] or math.isnan(scores[IMAGES]):
-        best = NETWORK
+    # A search that had nothing to compare scores NaN, and all labels likewise.
+    unknown = {name for name, one in fitted.items() if math.isnan(one.best_score_)}
+    best = NETWORK if scores[NETWORK] > scores[IMAGES] else IMAGES
+    if unknown:
+        best = NETWORK if unknown == {IMAGES} else IMAGES
     return Chosen(replace(both[best], compared=scores), fitted[best])
 
 
@@ -122,11 +133,9 @@ def _limited(search: AutoTSNMF, parts: int) -> AutoTSNMF:
 
 def _rows_of(collection: Collection, rows: np.ndarray) -> Collection:
     """Return what the choice needs of some images of a collection."""
-    assert collection.frames is not None
-    return replace(
-        collection,
-        images=collection.images[rows],
-        names=[collection.names[i] for i in rows],
-        paths=[collection.paths[i] for i in rows],
-        frames=collection.frames[rows],
-    )
+    files = {}
+    if collection.frames is not None:
+        paths = [collection.paths[i] for i in rows]
+        files = {"paths": paths, "frames": collection.frames[rows]}
+    names = [collection.names[i] for i in rows]
+    return replace(collection, images=collection.images[rows], names=names, **files)

@@ -113,7 +113,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"network must be left out for the model in {path}, which was fitted "
                 f"without one, got {given}"
             )
-        name = given or DEFAULT
+        name = DEFAULT if given is None else given
         if given is None and facts.name != DEFAULT:
             raise ValueError(
                 f"network must be given for the model in {path}, which was fitted to "
@@ -141,7 +141,7 @@ def _network_facts(network: NetworkFeatures | None) -> NetworkFacts | None:
     return NetworkFacts(
         name=network.network,
         weights=network.weights_digest(),
-        maps=network.maps,
-        pooled=network.pooled,
+        maps=None if network.maps is None else int(network.maps),
+        pooled=bool(network.pooled),
         frame="pad" if network.frame == "pad" else "crop",
     )

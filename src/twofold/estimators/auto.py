@@ -328,7 +328,8 @@ class AutoTSNMF(
         Returns
         -------
         float
-            As ``best_score_``, which is that of ``labels_``; NaN if nothing was
+            As ``best_score_``, which is that of ``labels_``: the modularity beyond
+            that which chance gives ``n_clusters_`` clusters. NaN if nothing was
             compared.
         """
         check_is_fitted(self)

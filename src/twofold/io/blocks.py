@@ -92,5 +92,5 @@ def _read_file(rows: list[_Row], images: np.ndarray, limits: Limits) -> None:
                 images[place], _ = frames.rendered(k)
     except Exception as error:  # a damaged file can raise any exception
         raise ValueError(
-            f"{path} could be read before, but not now: {reason_of(error)}"
+            f"{path} cannot be read in {side} x {side} pixels: {reason_of(error)}"
         ) from error

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import InvalidParameterError
 
 from twofold.channels import NetworkFeatures
-from twofold.channels.network import features, layout
+from twofold.channels.network import NetworkError, features, layout
 from twofold.channels.network.layout import positions, projection, reduced
 
 
@@ -149,7 +149,38 @@ def test_blocks_give_what_the_stack_gives(calls):
     assert calls == [2, 32, 2, 7]  # one alone is rounded in another way
 
 
+@pytest.mark.parametrize("n", [0, 2, 5])
+def test_another_number_of_images_is_refused(calls, n):
+    with pytest.raises(ValueError, match="n must be the number of images, got"):
+        NetworkFeatures().transform_blocks(iter([photos(2), photos(1)]), n)
+
+
 # The cache
+
+
+def test_other_weights_have_features_of_their_own(tmp_path, monkeypatch):
+    bank = NetworkFeatures(cache=str(tmp_path))
+    stand_in(monkeypatch, lambda batch, device: batch[:, :, ::8, ::8])
+    bank.transform(photos(2))
+    other = {"digest": "cd" * 32}
+    stand_in(monkeypatch, lambda batch, device: 2 * batch[:, :, ::8, ::8], **other)
+    plain = clone(bank).set_params(cache=None).transform(photos(2))
+    np.testing.assert_array_equal(bank.transform(photos(2)), plain)
+
+
+def test_a_network_that_changes_meanwhile_leaves_nothing_in_the_cache(
+    tmp_path, monkeypatch
+):
+    stand_in(monkeypatch, lambda batch, device: batch[:, :, ::8, ::8])
+    monkeypatch.setattr(features, "weights_digest", lambda name: "cd" * 32)
+    with pytest.raises(NetworkError, match="has changed while it was used"):
+        NetworkFeatures(cache=str(tmp_path)).transform(photos(2))
+    assert not files_in(tmp_path)
+
+
+def test_numbers_of_numpy_are_parameters(calls, tmp_path):
+    own = NetworkFeatures(maps=np.int64(3), pooled=np.True_, cache=str(tmp_path))
+    assert own.transform(photos(2)).shape == (2, 1, 1, 3)
 
 
 def files_in(folder):

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ class FeatureCache:
 
     def __init__(self, cache: str, facts: dict[str, Any]) -> None:
         self.folder, self.is_asked_for = cache_folder(cache), cache != AUTO
+        self.facts = facts
         self._facts = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
 
     def read(self, image: np.ndarray) -> np.ndarray | None:
@@ -41,7 +41,7 @@ class FeatureCache:
         try:
             with self._path(image).open("rb") as file:
                 found = np.load(file, allow_pickle=False)["features"]
-        except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+        except Exception:  # a damaged archive can raise any exception
             return None
         found = np.asarray(found)
         right = found.ndim == 3 and found.dtype == np.float32 and found.size > 0

@@ -30,6 +30,10 @@ BATCH = 32
 """Number of pictures that a network gets at once."""
 
 
+_VERSION = 1
+"""Version of what is computed of an image; raise it when features change."""
+
+
 class NetworkFeatures(StackTransformer):
     """Photos as the last maps of a trained network, a transformer of stacks.
 
@@ -185,13 +189,23 @@ class NetworkFeatures(StackTransformer):
         found, done = np.empty((0,), np.float32), 0
         report("features", 0, n)
         for block in blocks:
-            maps = self._block_maps(block, cache, device)
+            if done + len(block) > n:
+                raise ValueError(f"n must be the number of images, got {n} and more")
+            maps = np.stack(self._block_maps(block, cache, device))
             if not done:  # all are reserved once their shape is known
-                found = np.empty((n, *maps[0].shape), np.float32)
-            for place, each in enumerate(maps, start=done):
-                found[place] = each
+                found = np.empty((n, *maps.shape[1:]), np.float32)
+            if maps.shape[1:] != found.shape[1:]:
+                raise NetworkError(
+                    f"network={self.network!r} must return maps of one shape, got "
+                    f"{found.shape[1:]} and {maps.shape[1:]}; empty the cache"
+                )
+            found[done : done + len(maps)] = maps
             done += len(maps)
             report("features", done, n)
+        if done != n:
+            raise ValueError(
+                f"n must be the number of images, got {n}, and {done} came"
+            )
         return found
 
     def _block_maps(
@@ -204,7 +218,9 @@ class NetworkFeatures(StackTransformer):
             some = new[rows]
             for i, maps in zip(some, self._run(images[some], device), strict=True):
                 found[i] = maps
-                if cache is not None:
+            if cache is not None:
+                self._check_unchanged(cache)
+                for i in some:
                     cache.write(images[i], found[i])
         return [found[i] for i in range(len(images))]
 
@@ -222,9 +238,23 @@ class NetworkFeatures(StackTransformer):
         maps = positions(maps, len(batch), self.network)[: len(images)]
         return reduced(averaged(maps) if self.pooled else maps, self.maps)
 
+    def _check_unchanged(self, cache: FeatureCache) -> None:
+        """Raise a NetworkError if the network is no more what the cache is for."""
+        if open_network(self.network).digest != cache.facts["weights"]:
+            raise NetworkError(
+                f"network={self.network!r} has changed while it was used; run it again"
+            )
+
     def _opened_cache(self, cache: str) -> FeatureCache:
-        facts = {name: self.get_params()[name] for name in ("maps", "pooled", "frame")}
-        return FeatureCache(cache, facts | {"weights": weights_digest(self.network)})
+        facts = {
+            "version": _VERSION,
+            "maps": None if self.maps is None else int(self.maps),
+            "pooled": bool(self.pooled),
+            "frame": str(self.frame),
+            "side": self.picture_side(),
+            "weights": weights_digest(self.network),
+        }
+        return FeatureCache(cache, facts)
 
 
 def _kept(cache: FeatureCache, images: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
