@@ -8,6 +8,7 @@ from twofold.core.arrays import Array, to_numpy
 from twofold.core.grams import Side, project
 from twofold.core.graphs.construction import update_graph
 from twofold.core.graphs.graph import Graph
+from twofold.core.isometry import shortened
 from twofold.core.neighbors.approximate import APPROXIMATE
 from twofold.core.neighbors.certified import EXACT, TrackedLists
 from twofold.core.state import SolverOptions
@@ -22,6 +23,7 @@ class ProjectedSide:
 
     projection: Array  # P, (batch, w, r), rotated as in ``project_side``
     features: Array  # (batch, n, m r), the projected samples, flattened
+    points: Array  # the same, or fewer coordinates with the same distances and products
     graph: Graph
     tracked: TrackedLists | None  # neighbour lists for the next iteration
     roots: Array | None = None  # (n, 1), see ``project_side``
@@ -38,7 +40,7 @@ class ProjectedSide:
         """Return the same samples with another graph."""
         lists = None if self.tracked is None else self.tracked.lists
         graph, _ = update_graph(
-            self.features,
+            self.points,
             options.n_neighbors,
             options.graph,
             lists,
@@ -67,8 +69,9 @@ def project_side(
         rotation = rotation_towards(side.outside(projection), before.projection)
         projection = projection @ rotation
     features, outside = project(side.rows, projection), side.outside(projection)
+    points = shortened(features)
     graph, lists = update_graph(
-        features,
+        points,
         options.n_neighbors,
         options.graph,
         None if before is None else before.lists,
@@ -76,7 +79,7 @@ def project_side(
         roots,
     )
     tracked = None if lists is None else TrackedLists(to_numpy(outside), lists)
-    return ProjectedSide(outside, features, graph, tracked, roots)
+    return ProjectedSide(outside, features, points, graph, tracked, roots)
 
 
 def rotation_towards(projection: Array, target: Array) -> Array:

@@ -88,22 +88,21 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     _, n, d = features.shape
     features, scale = _unit_mean_square(features)
     across = xp.matrix_transpose(features)
-    # In single precision, rounding errors of F'F can be as large as the ridge.
-    if d <= n and features.dtype == xp.float64:
-        gram = across @ features
+    if d <= n:
+        # Of single precision, rounding errors of F'F could be as large as the ridge.
+        wide = xp.astype(features, xp.float64)
+        gram = xp.matrix_transpose(wide) @ wide
         identity = xp.zeros_like(gram) + like(np.eye(d), gram)
         inverse = lower_solve(_cholesky(gram, ridge), identity)
-        return scale * xp.matrix_transpose(inverse)
-    values, vectors = xp.linalg.eigh(across @ features if d <= n else features @ across)
+        return scale * xp.astype(xp.matrix_transpose(inverse), features.dtype)
+    values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]
     shrunk = scale / xp.sqrt(values + ridge)
-    if d > n:  # B = F' A S^-1, except for directions without energy
-        largest = xp.max(values, axis=-1, keepdims=True)
-        nonzero = values > n * xp.finfo(values.dtype).eps * largest
-        vectors = across @ vectors
-        inverse = shrunk / xp.sqrt(positive_or_one(values))
-        shrunk = xp.where(nonzero, inverse, 0.0 * shrunk)
-    return vectors * shrunk
+    # B = F' A S^-1, except for directions without energy
+    largest = xp.max(values, axis=-1, keepdims=True)
+    nonzero = values > n * xp.finfo(values.dtype).eps * largest
+    inverse = shrunk / xp.sqrt(positive_or_one(values))
+    return (across @ vectors) * xp.where(nonzero, inverse, 0.0 * shrunk)
 
 
 def _unit_mean_square(features: Array) -> tuple[Array, Array]:
