@@ -130,6 +130,14 @@ def squared_norms(points: AnyArray) -> AnyArray:
     return (points * points).sum(-1)
 
 
+def negative_absolute(array: AnyArray) -> AnyArray:
+    """Return -|array|; a NumPy array is overwritten."""
+    if is_numpy_array(array):
+        return np.negative(np.abs(array, out=array), out=array)
+    tensor: Tensor = array
+    return -tensor.abs()
+
+
 def gather(array: AnyArray, indices: Any) -> AnyArray:
     """Take ``array[..., indices]`` along the last axis."""
     if is_numpy_array(array):

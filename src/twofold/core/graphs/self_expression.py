@@ -22,7 +22,7 @@ from twofold.core.arrays import (
     positive_or_one,
     squared_norms,
 )
-from twofold.core.neighbors.exact import largest_products
+from twofold.core.neighbors.products import largest_products
 
 RIDGE = 0.1
 """Ridge of the self-expression; docs/defaults.md compares other values."""
@@ -46,15 +46,19 @@ def affinities(
     affinities, neighbors : arrays of shape (batch, m, n_neighbors)
         From 0 to 1 in descending order, 0 for samples of zeros; and their indices.
     """
-    xp = array_namespace(features)
     if queries is None:
         white, white_queries = whitened(features), None
     else:
         whitening = whitening_of(features)
         white, white_queries = features @ whitening, queries @ whitening
     products, neighbors = largest_products(white, n_neighbors, white_queries)
-    largest = xp.max(products, axis=-1, keepdims=True)
-    return products / positive_or_one(largest), neighbors
+    return to_affinities(products), neighbors
+
+
+def to_affinities(products: Array) -> Array:
+    """Divide products (..., n_neighbors) by the largest of each row, or by 1."""
+    largest = array_namespace(products).max(products, axis=-1, keepdims=True)
+    return products / positive_or_one(largest)
 
 
 def whitened(features: Array, ridge: float = RIDGE) -> Array:

@@ -15,13 +15,12 @@ import numpy as np
 
 from twofold.core.arrays import gather, slices
 from twofold.core.neighbors.certified import (
-    EXTRA_CANDIDATES,
     Bounds,
+    DistanceSet,
     PointSet,
     Search,
     search_all,
 )
-from twofold.core.neighbors.exact import pair_squares
 
 _M, _EF_CONSTRUCTION, _EF_SEARCH = 16, 40, 64
 """Parameters M, efConstruction and the minimum efSearch of the HNSW index."""
@@ -49,9 +48,9 @@ def search_approximately(
 ) -> Bounds:
     """Return the approximate bounds of the points of these indices."""
     n = point_set.points.shape[1]
-    if n < _MIN_POINTS:
+    if n < _MIN_POINTS or not isinstance(point_set, DistanceSet):
         return search_all(point_set, indices, extra, known)
-    count = point_set.n_neighbors + EXTRA_CANDIDATES[0]
+    count = point_set.n_neighbors + point_set.extra_candidates[0]
     if known is None:
         find = partial(np.take, _search_index(point_set.points[0], count), axis=0)
     else:
@@ -75,13 +74,10 @@ def _nearest_candidates(
 
     They are valid only if no point outside the candidates is nearer.
     """
-    points, norms = point_set.points, point_set.norms
-    squared = pair_squares(
-        points, norms, points[:, indices], norms[:, indices], candidates[None]
-    )[0]
-    squared[_is_repeated(candidates) | (candidates == indices[:, None])] = np.inf
-    order = np.argsort(squared, axis=1)[:, :count]
-    lower = np.sqrt(gather(squared, order))
+    values = point_set.values(indices, candidates)
+    values[_is_repeated(candidates) | (candidates == indices[:, None])] = np.inf
+    order = np.argsort(values, axis=1)[:, :count]
+    lower = point_set.lower(gather(values, order), indices)
     return gather(candidates, order), lower, lower[:, -1]
 
 
@@ -117,5 +113,5 @@ def _is_repeated(rows: np.ndarray) -> np.ndarray:
     return repeated
 
 
-APPROXIMATE = Search(search_approximately, EXTRA_CANDIDATES[:1])
+APPROXIMATE = Search(search_approximately, once=True)
 """Search that keeps the lists nearly exact, at a lower cost."""
