@@ -8,6 +8,7 @@ from twofold import TSNMF
 from twofold.core.neighbors import approximate
 from twofold.core.neighbors.approximate import APPROXIMATE
 from twofold.core.neighbors.certified import update_lists
+from twofold.core.neighbors.products import largest_products, update_products
 
 few = pytest.fixture(autouse=True)(
     lambda monkeypatch: monkeypatch.setattr(approximate, "_MIN_POINTS", 1000)
@@ -34,7 +35,7 @@ def test_nearly_all_neighbours_are_exact_after_any_move():
     pytest.importorskip("faiss", reason=NEEDS_FAISS)
     rng, points, lists = np.random.default_rng(1), groups(1500, 20), None
     searched = []
-    for size in (0.0, 0.003, 0.05, 0.05, 0.0):
+    for size in (0.0, 0.003, 0.2, 0.05, 0.0):
         points = points + size * rng.normal(size=points.shape)
         squared, neighbors, lists = update_lists(lists, points, 5, APPROXIMATE)
         searched.append(lists.searched)
@@ -45,6 +46,42 @@ def test_nearly_all_neighbours_are_exact_after_any_move():
         np.testing.assert_allclose(squared, (pairs**2).sum(axis=-1), rtol=1e-9)
     assert searched[0] == 1500  # by the index
     assert 0 < searched[2] < 1500  # among the candidates of candidates
+
+
+@pytest.mark.parametrize("opposite", [False, True])
+def test_nearly_all_largest_products_are_found_after_any_move(opposite):
+    """Points of a few lines, all on one side of the origin or on both."""
+    pytest.importorskip("faiss", reason=NEEDS_FAISS)
+    rng, lists = np.random.default_rng(1), None
+    points = groups(1500, 20) * rng.uniform(0.5, 1.5, size=(1500, 1))
+    if opposite:
+        points[::2] *= -1
+    for size in (0.0, 0.003, 0.2, 0.05, 0.0):
+        points = points + size * rng.normal(size=points.shape)
+        found, neighbors, lists = update_products(lists, points, 5, APPROXIMATE)
+        exact = np.abs(points @ points.T)
+        np.fill_diagonal(exact, -1)
+        largest = np.argsort(-exact, axis=1)[:, :5]
+        assert np.mean((neighbors[..., None] == largest[:, None]).any(-1)) > 0.98
+        assert all(len(set(row)) == 5 for row in neighbors)
+        values = np.take_along_axis(exact, neighbors, axis=1)
+        np.testing.assert_allclose(found, values, rtol=1e-9)
+
+
+def test_an_index_that_finds_too_little_is_searched_more_thoroughly(monkeypatch):
+    """Near the origin there are many points whose products mislead the search."""
+    faiss = pytest.importorskip("faiss", reason=NEEDS_FAISS)
+    assert faiss
+    monkeypatch.setattr(approximate, "_EF_SEARCH", 1)
+    monkeypatch.setattr(approximate, "_EXTRA", 1)
+    points = np.random.default_rng(0).normal(size=(3000, 60))
+    recalls = []
+    for efforts in (((1, (1,)),), ((1, (1,)), (8, (1, -1)), (64, (1, -1)))):
+        monkeypatch.setattr(approximate, "_EFFORTS", efforts)
+        _, neighbors, _ = update_products(None, points, 5, APPROXIMATE)
+        largest = largest_products(points[None], 5)[1][0]
+        recalls.append(np.mean((neighbors[..., None] == largest[:, None]).any(-1)))
+    assert recalls[0] < 0.9 < 0.95 < recalls[1]
 
 
 def test_few_points_are_searched_exactly(monkeypatch):
@@ -59,7 +96,7 @@ def test_rows_with_too_few_results_are_searched_exactly(monkeypatch):
     points = groups(1200, 4)
     useless = np.repeat(np.arange(1200)[:, None], 31, axis=1)
     useless[::2, 5:] = 7
-    monkeypatch.setattr(approximate, "_search_index", lambda points, count: useless)
+    monkeypatch.setattr(approximate, "_search_index", lambda *given: useless)
     _, neighbors, _ = update_lists(None, points, 5, APPROXIMATE)
     assert share_found(neighbors, points) == 1
 

@@ -130,7 +130,7 @@ def update_point_set(
     all_rows, searched = np.arange(point_set.points.shape[1]), 0
     bounds, remaining = None, search.rounds(point_set)
     if lists is not None:
-        bounds = point_set.updated_bounds(lists)
+        bounds = point_set.updated_bounds(lists, search.loss_share)
     if bounds is None:
         bounds = search.find(point_set, all_rows, remaining[0], None)
         searched, remaining = len(all_rows), remaining[1:]
@@ -237,7 +237,9 @@ class PointSet(ABC):
         The candidates may be in any order.
         """
 
-    def updated_bounds(self, lists: NeighborLists) -> Bounds | None:
+    def updated_bounds(
+        self, lists: NeighborLists, loss_share: float = 1.0
+    ) -> Bounds | None:
         """Return the bounds after the move; None if they certify too few rows."""
         last, width = self.n_neighbors - 1, self.n_neighbors + self.extra_candidates[0]
         if lists.bounds.candidates.shape[1] <= last:
@@ -246,12 +248,12 @@ class PointSet(ABC):
             return None
         before = _truncated(lists.bounds, width)
         losses = self.losses(lists.points)
-        radius = _rounded_down(before.radius) - losses.largest()
+        radius = _rounded_down(before.radius) - loss_share * losses.largest()
         # If most rows have to be searched, measuring their candidates is wasted.
         if np.mean(radius <= before.lower[:, last]) > 0.5:
             return None
-        lower = _rounded_down(before.lower) - losses.of(before.candidates)
-        return Bounds(before.candidates, lower, radius)
+        lost = loss_share * losses.of(before.candidates)
+        return Bounds(before.candidates, _rounded_down(before.lower) - lost, radius)
 
     def select(
         self, indices: np.ndarray, bounds: Bounds, *, always: bool = False
@@ -349,6 +351,7 @@ class Search:
     # of extra candidates, and the known bounds of all points or None.
     find: Callable[[PointSet, np.ndarray, int, Bounds | None], Bounds]
     once: bool = False  # whether rows that are still not certified stay so
+    loss_share: float = 1.0  # fraction of the largest possible loss that is counted
 
     def rounds(self, point_set: PointSet) -> tuple[int, ...]:
         """Return the numbers of extra candidates that are tried in turn."""
