@@ -130,6 +130,14 @@ def squared_norms(points: AnyArray) -> AnyArray:
     return (points * points).sum(-1)
 
 
+def contiguous(array: AnyArray) -> AnyArray:
+    """Return the array with its rows in one piece each, which are gathered faster."""
+    if is_numpy_array(array):
+        return np.ascontiguousarray(array)
+    tensor: Tensor = array
+    return tensor.contiguous()
+
+
 def negative_absolute(array: AnyArray) -> AnyArray:
     """Return -|array|; a NumPy array is overwritten."""
     if is_numpy_array(array):
@@ -189,9 +197,10 @@ def lower_solve(factors: Array, right: Array) -> Array:
         import torch
 
         return torch.linalg.solve_triangular(factors, right, upper=False)
-    return np.stack(
-        [solve_triangular(factors[i], right[i], lower=True) for i in range(len(right))]
-    )
+    solved = [
+        solve_triangular(factors[i], right[i], lower=True) for i in range(len(right))
+    ]
+    return solved[0][None] if len(solved) == 1 else np.stack(solved)
 
 
 def filter_dtype(array: Array) -> Any:

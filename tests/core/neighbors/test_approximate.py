@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from twofold.core.neighbors import approximate
 from twofold.core.neighbors.approximate import APPROXIMATE
 from twofold.core.neighbors.certified import update_lists
 from twofold.core.neighbors.products import largest_products, update_products
+from twofold.core.solver import solve
+from twofold.estimators.parameters import search_name
 
 few = pytest.fixture(autouse=True)(
     lambda monkeypatch: monkeypatch.setattr(approximate, "_MIN_POINTS", 1000)
@@ -132,3 +135,59 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"needs Faiss: pip install 'twofold\[appr"):
         TSNMF(2, neighbors="approximate").fit(np.ones((5, 3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "n", "installed", "expected"),
+    [
+        ("auto", approximate.MANY_SAMPLES, True, "approximate"),
+        ("auto", approximate.MANY_SAMPLES, False, "exact"),
+        ("auto", approximate.MANY_SAMPLES - 1, True, "exact"),
+        ("exact", 10**6, True, "exact"),
+        ("approximate", 10, False, "approximate"),
+    ],
+)
+def test_many_samples_are_searched_approximately(
+    monkeypatch, neighbors, n, installed, expected
+):
+    spec = object() if installed else None
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
+    assert search_name(neighbors, n) == expected
+
+
+def test_known_candidates_that_have_nearly_all_neighbours_spare_an_index(monkeypatch):
+    pytest.importorskip("faiss", reason=NEEDS_FAISS)
+    built, real = [], approximate._build_index
+
+    def counted(points, *, by_distance):
+        built.append(by_distance)
+        return real(points, by_distance=by_distance)
+
+    monkeypatch.setattr(approximate, "_build_index", counted)
+    careful = replace(APPROXIMATE, loss_share=1e9)  # no bound outlasts a move
+    rng, points = np.random.default_rng(0), groups(1500, 20)
+    _, _, lists = update_lists(None, points, 5, careful)
+    for size, count in ((0.05, 1), (3.0, 2)):
+        points = points + size * rng.normal(size=points.shape)
+        _, neighbors, lists = update_lists(lists, points, 5, careful)
+        assert share_found(neighbors, points) > 0.98
+        assert len(built) == count
+
+
+@pytest.mark.parametrize("neighbors", ["approximate", "exact"])
+def test_an_approximate_fit_begins_with_the_lists_of_its_start(monkeypatch, neighbors):
+    given = []
+
+    def recorded(*arguments):
+        given.append(arguments[-1])
+        return solve(*arguments)
+
+    monkeypatch.setattr("twofold.estimators.problem.solve", recorded)
+    images = groups(60, 48).reshape(60, 8, 6)
+    TSNMF(3, neighbors=neighbors, random_state=0, n_init=2).fit(images)
+    if neighbors == "exact":
+        assert given == [(None, None)]
+    else:
+        for side in given[0]:
+            assert len(side.lists.nearest) == len(side.lists.products) == 2
+            assert len(side.projection) == 2

@@ -11,13 +11,13 @@ from twofold.core.graphs.graph import Graph
 from twofold.core.graphs.self_expression import affinities, to_affinities, whitened
 from twofold.core.neighbors.certified import (
     EXACT,
-    GraphLists,
     NeighborLists,
     Search,
     update_lists,
 )
 from twofold.core.neighbors.exact import nearest
 from twofold.core.neighbors.products import update_products
+from twofold.core.neighbors.tracked import GraphLists
 
 
 def build_graph(

@@ -17,6 +17,7 @@ from array_api_compat import array_namespace
 
 from twofold.core.arrays import (
     Array,
+    contiguous,
     like,
     lower_solve,
     positive_or_one,
@@ -75,7 +76,7 @@ def whitened(features: Array, ridge: float = RIDGE) -> Array:
     across = xp.matrix_transpose(features)
     if d <= n:
         factor = _cholesky(across @ features, ridge)
-        return xp.matrix_transpose(lower_solve(factor, across))
+        return contiguous(xp.matrix_transpose(lower_solve(factor, across)))
     values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     return vectors * xp.sqrt(values / (values + ridge))

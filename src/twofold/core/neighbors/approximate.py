@@ -8,7 +8,7 @@ neighbours of neighbours are likely to be near. The result is nearly always exac
 without a guarantee. Of points at equal distance any may be listed.
 """
 
-import importlib
+import importlib.util
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,9 @@ from twofold.core.neighbors.certified import (
 
 _M, _EF_CONSTRUCTION, _EF_SEARCH = 16, 40, 64
 """Parameters M, efConstruction and the minimum efSearch of the HNSW index."""
+
+MANY_SAMPLES = 20_000
+"""Number of samples from which on the approximate search is clearly faster."""
 
 _MIN_POINTS = 5000
 """Minimum number of points. With fewer points a search of all points is faster."""
@@ -52,6 +55,11 @@ _FEW = 0.02
 """Fraction of the rows up to which candidates of candidates cost less than an index."""
 
 
+def index_library_exists() -> bool:
+    """Return whether Faiss is installed."""
+    return importlib.util.find_spec("faiss") is not None
+
+
 def load_index_library() -> Any:
     """Import Faiss, or raise an error with the way to install it."""
     try:
@@ -71,10 +79,10 @@ def search_approximately(
     if n < _MIN_POINTS:
         return search_all(point_set, indices, extra, known)
     count = min(point_set.n_neighbors + _EXTRA, n - 1)
-    if known is not None and len(indices) <= _FEW * n:
-        find = partial(_candidates_of_candidates, known.candidates, indices)
+    if known is None or len(indices) > _FEW * n:
+        find = partial(np.take, _find_many(point_set, indices, count, known), axis=0)
     else:
-        find = partial(np.take, _search_index(point_set, indices, count), axis=0)
+        find = partial(_candidates_of_candidates, known.candidates, indices)
     parts = []
     for rows in slices(len(indices), _BLOCK_ROWS):
         candidates = find(np.arange(len(indices))[rows])
@@ -102,14 +110,41 @@ def _best_candidates(
     return gather(candidates, order), lower, lower[:, -1]
 
 
-def _search_index(point_set: PointSet, indices: np.ndarray, count: int) -> np.ndarray:
-    """Return near points of those of these indices, each itself among them: (b, m).
+def _find_many(
+    point_set: PointSet, indices: np.ndarray, count: int, known: Bounds | None
+) -> np.ndarray:
+    """Return near points of those of these indices, themselves among them: (b, m).
 
-    An HNSW index searches them as thoroughly as some points, whose neighbours are
-    known, need it: with a larger efSearch, and by products of either sign.
+    They are the candidates that are known if these still have nearly all neighbours of
+    some points, for which a search of all points tells.
+    """
+    n = point_set.points.shape[1]
+    some = np.unique(np.linspace(0, n - 1, min(n, _N_PROBES)).astype(int))
+    every = search_all(point_set, some, _EXTRA, None)
+    neighbors = point_set.select(some, every, always=True).neighbors
+    lists = None if known is None else known.candidates
+    if lists is not None and lists.shape[1] < count:
+        lists = None
+    if lists is not None and _recall(neighbors, lists[some]) >= _RECALL:
+        return lists[indices]
+    return _search_index(point_set, indices, count, some, neighbors)
+
+
+def _search_index(
+    point_set: PointSet,
+    indices: np.ndarray,
+    count: int,
+    some: np.ndarray,
+    neighbors: np.ndarray,
+) -> np.ndarray:
+    """Return near points, as ``_find_many`` does, by an HNSW index.
+
+    It is searched as thoroughly as some points, whose neighbours are known, need it:
+    with a larger efSearch, and by products of either sign.
     """
     points = np.ascontiguousarray(point_set.points[0], dtype=np.float32)
-    index = _build_index(points, by_distance=isinstance(point_set, DistanceSet))
+    by_distance = isinstance(point_set, DistanceSet)
+    index = _build_index(points, by_distance=by_distance)
 
     def search(rows: np.ndarray, effort: int, signs: tuple[int, ...]) -> np.ndarray:
         index.hnsw.efSearch = effort * max(_EF_SEARCH, 2 * count)
@@ -117,18 +152,16 @@ def _search_index(point_set: PointSet, indices: np.ndarray, count: int) -> np.nd
         # A missing result is -1. The point itself replaces it, and is excluded later.
         return np.where(np.hstack(found) < 0, rows[:, None], np.hstack(found))
 
-    n = len(points)
-    some = np.unique(np.linspace(0, n - 1, min(n, _N_PROBES)).astype(int))
-    every = search_all(point_set, some, _EXTRA, None)
-    known = point_set.select(some, every, always=True).neighbors
     for effort, signs in _EFFORTS:
-        if isinstance(point_set, DistanceSet) and len(signs) > 1:
-            continue
-        found = search(some, effort, signs)
-        recall = np.mean((known[..., None] == found[:, None, :]).any(axis=-1))
-        if recall >= _RECALL:
+        signs = signs[:1] if by_distance else signs
+        if _recall(neighbors, search(some, effort, signs)) >= _RECALL:
             break
     return search(indices, effort, signs)
+
+
+def _recall(neighbors: np.ndarray, found: np.ndarray) -> float:
+    """Return the fraction of neighbours (b, q) that are in their row of (b, m)."""
+    return float(np.mean((neighbors[..., None] == found[:, None, :]).any(axis=-1)))
 
 
 def _build_index(points: np.ndarray, *, by_distance: bool) -> Any:

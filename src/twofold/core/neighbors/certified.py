@@ -74,22 +74,6 @@ class NeighborLists:
     searched: int  # number of rows that were searched among all points
 
 
-@dataclass(frozen=True)
-class GraphLists:
-    """Lists of a graph, for each entry of the batch; None for what it does not need."""
-
-    nearest: list[NeighborLists] | None = None  # by distance
-    products: list[NeighborLists] | None = None  # by the products of whitened samples
-
-
-@dataclass(frozen=True)
-class TrackedLists:
-    """Lists of one side, from which the next iteration starts."""
-
-    projection: np.ndarray  # (batch, w, r), rotated towards the iteration before
-    lists: GraphLists  # of the samples under each projection
-
-
 def update_lists(
     lists: NeighborLists | None,
     points: np.ndarray,
@@ -132,7 +116,8 @@ def update_point_set(
     if lists is not None:
         bounds = point_set.updated_bounds(lists, search.loss_share)
     if bounds is None:
-        bounds = search.find(point_set, all_rows, remaining[0], None)
+        known = None if lists is None else point_set.usable(lists)
+        bounds = search.find(point_set, all_rows, remaining[0], known)
         searched, remaining = len(all_rows), remaining[1:]
     rows = point_set.select(all_rows, bounds)
     for extra in remaining:
@@ -237,16 +222,22 @@ class PointSet(ABC):
         The candidates may be in any order.
         """
 
+    def usable(self, lists: NeighborLists) -> Bounds | None:
+        """Return the bounds before the move; None if they are of something else."""
+        width = self.n_neighbors + self.extra_candidates[0]
+        if lists.bounds.candidates.shape[1] < self.n_neighbors:
+            return None
+        if lists.points.shape != self.points[0].shape:  # those of another kind of graph
+            return None
+        return _truncated(lists.bounds, width)
+
     def updated_bounds(
         self, lists: NeighborLists, loss_share: float = 1.0
     ) -> Bounds | None:
         """Return the bounds after the move; None if they certify too few rows."""
-        last, width = self.n_neighbors - 1, self.n_neighbors + self.extra_candidates[0]
-        if lists.bounds.candidates.shape[1] <= last:
+        last, before = self.n_neighbors - 1, self.usable(lists)
+        if before is None:
             return None
-        if lists.points.shape != self.points[0].shape:  # those of another kind of graph
-            return None
-        before = _truncated(lists.bounds, width)
         losses = self.losses(lists.points)
         radius = _rounded_down(before.radius) - loss_share * losses.largest()
         # If most rows have to be searched, measuring their candidates is wasted.
