@@ -17,9 +17,8 @@ from array_api_compat import array_namespace
 
 from twofold.core.arrays import (
     Array,
-    contiguous,
     like,
-    lower_solve,
+    lower_inverses,
     positive_or_one,
     squared_norms,
 )
@@ -65,19 +64,15 @@ def to_affinities(products: Array) -> Array:
 def whitened(features: Array, ridge: float = RIDGE) -> Array:
     """Return G (batch, n, min(n, d)) of F (batch, n, d), up to a rotation.
 
-    For d <= n, with F'F + ridge I = L L', it is F L'^-1. Else, with FF' = A S^2 A', it
-    is A S (S^2 + ridge I)^-1/2.
+    For d <= n it is F T, see ``whitening_of``. Else, with FF' = A S^2 A', it is
+    A S (S^2 + ridge I)^-1/2.
     """
     xp = array_namespace(features)
     _, n, d = features.shape
-    if d <= n and features.dtype != xp.float64:
+    if d <= n:
         return features @ whitening_of(features, ridge)
     features, _ = _unit_mean_square(features)
-    across = xp.matrix_transpose(features)
-    if d <= n:
-        factor = _cholesky(across @ features, ridge)
-        return contiguous(xp.matrix_transpose(lower_solve(factor, across)))
-    values, vectors = xp.linalg.eigh(features @ across)
+    values, vectors = xp.linalg.eigh(features @ xp.matrix_transpose(features))
     values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     return vectors * xp.sqrt(values / (values + ridge))
 
@@ -97,8 +92,7 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
         # Of single precision, rounding errors of F'F could be as large as the ridge.
         wide = xp.astype(features, xp.float64)
         gram = xp.matrix_transpose(wide) @ wide
-        identity = xp.zeros_like(gram) + like(np.eye(d), gram)
-        inverse = lower_solve(_cholesky(gram, ridge), identity)
+        inverse = lower_inverses(_cholesky(gram, ridge))
         return scale * xp.astype(xp.matrix_transpose(inverse), features.dtype)
     values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]
