@@ -64,6 +64,16 @@ def test_photos_are_read_for_the_network_alone_in_its_size(marked, monkeypatch):
     assert found.network.get_params() == NetworkFeatures().get_params()
 
 
+def test_colours_count_only_if_the_images_keep_them(marked, monkeypatch):
+    seen = []
+    stand_in(monkeypatch, lambda batch, device: seen.append(batch) or batch[:, :, ::8])
+    with_network(read(marked[0], Reading(color=False)), NetworkFeatures())
+    batch = np.concatenate(seen)
+    np.testing.assert_array_equal(batch[:, 0], batch[:, 1])
+    first = np.asarray(Image.open(marked[0] / "000.png").convert("L")) / 255
+    np.testing.assert_allclose(batch[0, 0], first, atol=0.003)
+
+
 def test_arrays_are_mapped_as_they_are(monkeypatch):
     stand_in(monkeypatch, lambda batch, device: batch[:, :, ::8, ::8])
     images = np.random.default_rng(0).uniform(size=(5, 32, 32, 3)).astype(np.float32)
@@ -143,6 +153,8 @@ def test_the_results_tell_of_the_network_and_predict_by_it(
     page = done.page.read_text(encoding="utf-8")
     assert "features that a trained network, efficientnet-lite0, finds in them" in page
     assert "given with them" not in page
+    assert report["parameters"]["channels"] == "network"
+    assert {row["channels"] for row in table(out / "search.csv")} == {"network"}
     rows = table(out / "assignments.csv")
     labels = [int(row["cluster"]) for row in rows]
     assert clustering_accuracy(classes, labels) == 1

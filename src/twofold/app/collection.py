@@ -21,6 +21,9 @@ Source = str | Path | Sequence[str | Path]
 FOLDERS = "folders"
 """Value of ``labels`` for classes that are the folders of the images."""
 
+NETWORK = "network"
+"""Name of the channels that are the features of a network."""
+
 THUMBNAIL = 96
 """Maximum height and width of a thumbnail, in pixels."""
 

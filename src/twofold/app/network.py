@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from twofold.app.collection import Collection
+from twofold.app.collection import NETWORK, Collection
 from twofold.app.threads import suitable_threads
 from twofold.channels import PIXELS, NetworkFeatures
 from twofold.estimators.auto import AutoTSNMF
 from twofold.io.blocks import image_blocks
 from twofold.progress import report
 
-IMAGES, NETWORK = "images", "network"
-"""Names of the two representations."""
+IMAGES = "images"
+"""Name of the representation beside ``NETWORK``."""
 
 _SAMPLE = 2000
 """Number of images by which the choice is made; all, if there are no more."""
@@ -36,7 +36,8 @@ def has_colors(collection: Collection) -> bool:
 def with_network(collection: Collection, network: NetworkFeatures) -> Collection:
     """Return a collection that is compared by the features of a network.
 
-    Image files are read again, as large as the network takes them, in blocks.
+    Image files are read again, as large as the network takes them, in blocks; in grey
+    if the images of the collection are.
     """
     if not has_colors(collection):
         raise ValueError(
@@ -51,6 +52,7 @@ def with_network(collection: Collection, network: NetworkFeatures) -> Collection
             collection.paths,
             collection.frames.tolist(),
             network.picture_side(),
+            color=collection.images.ndim == 4,
             max_memory=collection.reading.max_memory,
         )
         features = network.transform_blocks(blocks, len(collection.paths))

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from twofold.app.collection import (
+    NETWORK,
     Collection,
     Reading,
     Source,
@@ -241,7 +242,10 @@ def _write_files(
         save_samples(new / "completed.npy", collection.images)
     if search is not None:
         yield "search.csv"
-        save_csv(new / "search.csv", *search_table(search.search_results_))
+        columns = search.search_results_
+        if collection.network is not None:
+            columns = columns | {"channels": [NETWORK] * len(columns["channels"])}
+        save_csv(new / "search.csv", *search_table(columns))
     if sort:
         yield SORTED
         files, clusters = collection.paths, assignments.clusters

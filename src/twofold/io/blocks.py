@@ -32,12 +32,13 @@ def image_blocks(
     frames: Sequence[int],
     side: int,
     *,
+    color: bool = True,
     block: int = 32,
     max_memory: int | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the centred squares of images in colour, in blocks (m, side, side, 3).
+    """Yield the centred squares of images, in blocks (m, side, side[, 3]).
 
-    Values are those of ``read_images(..., side, color=True, fit="crop")``.
+    Values are those of ``read_images(..., side, color=color, fit="crop")``.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def image_blocks(
         The number of each image in its file, from 0, likewise.
     side : int
         Height and width of the squares, which are reduced or enlarged to it.
+    color : bool, default=True
+        Whether to keep colours.
     block : int, default=32
         Number of images of a block.
     max_memory : int or None, default=None
@@ -57,7 +60,7 @@ def image_blocks(
         some = slice(start, start + block)
         chosen = list(zip(paths[some], map(int, frames[some]), strict=True))
         rows = [(place, path, k) for place, (path, k) in enumerate(chosen)]
-        images = np.empty((len(rows), side, side, 3), np.float32)
+        images = np.empty((len(rows), side, side, 3)[: 4 if color else 3], np.float32)
         limits = Limits(MAX_PIXELS, Budget(max_memory or DEFAULT))
         _read(rows, images, limits)
         yield images
@@ -82,7 +85,7 @@ def _read_file(rows: list[_Row], images: np.ndarray, limits: Limits) -> None:
     path, side = rows[0][1], images.shape[1]
     try:
         check_file(path)
-        rendering = Rendering((side, side), 3, "crop")
+        rendering = Rendering((side, side), 3 if images.ndim == 4 else None, "crop")
         with opened(path, contents_of(path), rendering, limits) as frames:
             for place, _, k in rows:
                 limits.budget.check()

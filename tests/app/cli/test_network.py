@@ -15,7 +15,7 @@ from network_problems import (
 from small_photos import odd_photos, table
 
 from twofold.app.cli.network import INSTALL
-from twofold.channels.network import sources
+from twofold.channels.network import NetworkError, features, sources
 from twofold.metrics import clustering_accuracy
 
 
@@ -122,6 +122,29 @@ def test_nothing_is_told_of_installing_where_it_would_not_help(
         assert "pip" not in run.stderr
 
 
+@pytest.mark.parametrize("name", ["resnet50", "", "nonsense:x"])
+def test_a_name_that_is_none_is_wrong_usage(here, classes, name):
+    failed = here("cluster", "marked", "-k", "3", "--network", name)
+    assert failed.returncode == 2
+    assert "for --network: network must be 'efficientnet-lite0'" in failed.stderr
+
+
+def test_a_network_that_fails_by_itself_leaves_the_images(
+    here, classes, calls, monkeypatch
+):
+    def broken(name):
+        raise NetworkError("it is broken; reinstall it")
+
+    monkeypatch.setattr(features, "open_network", broken)
+    run = here("cluster", "marked", "-k", "3", "--json")
+    end = ended(run)
+    assert "network" not in end
+    assert "Warning: no network was tried: it is broken; reinstall it\n" in run.stderr
+    asked = here("cluster", "marked", "-k", "3", "--channels", "network", "--force")
+    assert asked.returncode == 1
+    assert asked.stderr == "Error: it is broken; reinstall it\n"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -130,7 +153,8 @@ def test_nothing_is_told_of_installing_where_it_would_not_help(
         (("--network", "x.onnx", "--channels", "pixels"), "for --network: is for --ch"),
         (("--network", "x.onnx"), "there is none at 'x.onnx'"),
         (("--network", "other"), "network must be 'efficientnet-lite0', 'torchvision:"),
-        (("--features", "f.npy", "--channels", "network"), "for --network: is for ima"),
+        (("--features", "f.npy", "--channels", "network"), "for --channels: is for im"),
+        (("--features", "f.npy", "--network", "x.onnx"), "for --network: is for image"),
     ],
     ids=str,
 )

@@ -173,6 +173,16 @@ def test_the_options_align_images_that_were_aligned(told):
     assert words(section_of(told)).count("--energy-weight 1 --align shifts") == 2
 
 
+def test_the_options_compare_by_what_was_compared(told):
+    told["features"] = [4, 4, 4]
+    said = words(section_of(told))
+    assert said.count("-k 3 --features FILE --graph") == 2
+    told["network"] = "my nets/own.onnx"
+    said = words(section_of(told))
+    assert said.count("-k 3 --network &#39;my nets/own.onnx&#39; --graph") == 2
+    assert "--channels" not in said
+
+
 def test_its_place(told, parsed):
     headings = [e.attrs.get("id") for e in parsed(page_of(told)) if e.tag == "h2"]
     assert headings.index("search") + 1 == headings.index("alternatives")

@@ -60,6 +60,19 @@ def test_kept_energy_and_pictures(shape, pixels_of):
     assert np.abs(pixels_of(found.mean) - known).max() < 1
 
 
+def test_maps_of_many_channels_are_shown_by_their_strength(pixels_of):
+    maps = stack_of((10, 5, 6, 7)) * np.random.default_rng(1).choice([-1, 1], 7)
+    model = fitted(maps, (3, 2))
+    found = describe_projections(maps, model)
+    unit = maps / np.linalg.norm(maps.reshape(10, -1), axis=1)[:, None, None, None]
+    pairs = [(np.eye(5), np.eye(6)), (model.left_projection_, model.right_projection_)]
+    for picture, pair in zip((found.mean, found.views[2].picture), pairs, strict=True):
+        seen = np.array([through(each, *pair) for each in unit])
+        strength = np.sqrt((seen**2).sum(axis=3).mean(axis=0))
+        known = 255 * strength / strength.max()
+        assert np.abs(pixels_of(picture)[..., 0] - known).max() < 1
+
+
 def test_all_directions_keep_everything(pixels_of):
     images = stack_of((8, 4, 3))
     found = describe_projections(images, fitted(images, (4, 3)))

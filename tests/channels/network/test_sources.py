@@ -169,12 +169,12 @@ MISSING = {
 
 @pytest.fixture
 def without(monkeypatch):
-    """A function that makes a package missing, and all others stand-ins."""
+    """A function that makes a package missing, or broken, and all others stand-ins."""
 
-    def hide(missing):
+    def hide(missing, error=ModuleNotFoundError):
         def imported(name, *args):
             if name == missing:
-                raise ImportError(name)
+                raise error(f"no {name}.so")
             return ModuleType(name)
 
         monkeypatch.setattr(importlib, "import_module", imported)
@@ -192,6 +192,18 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, without, name, packag
     monkeypatch.setattr(sources, "_lite0_file", lambda: weights)
     without(missing)
     refused(NetworkFeatures(name), photos(), name, missing, install)
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError, RuntimeError])
+def test_a_broken_package_is_not_taken_for_a_missing_one(
+    tmp_path, monkeypatch, without, error
+):
+    weights = tmp_path / "weights.pth"
+    weights.write_bytes(b"")
+    monkeypatch.setattr(sources, "_lite0_file", lambda: weights)
+    without("torch", error)
+    said = "torch", "cannot be imported here: no torch.so; reinstall it"
+    refused(NetworkFeatures(), photos(), *said)
 
 
 def test_missing_weights_are_named(monkeypatch):

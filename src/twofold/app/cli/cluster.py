@@ -210,6 +210,7 @@ def _clustered(
     """Return the results, and whether a network would have been tried, were it here."""
     from twofold.app import workflow
     from twofold.app.network import with_network
+    from twofold.channels.network import NetworkError
 
     model, network = make_model(request), asked_network(request)
     _check_output(given, out, force)
@@ -221,7 +222,13 @@ def _clustered(
     tries = may_try_network(request, collection)
     tried = network_to_try() if tries else None
     written: Any = {"sort": sort and sort.value, "force": force}
-    found = workflow.cluster(collection, model, out, network=tried, **written)
+    try:
+        found = workflow.cluster(collection, model, out, network=tried, **written)
+    except NetworkError as error:
+        if tried is None:
+            raise
+        say("Warning", f"no network was tried: {error}")
+        found = workflow.cluster(collection, model, out, **written)
     return found, tries and tried is None
 
 

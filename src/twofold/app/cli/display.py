@@ -58,7 +58,7 @@ def _print_choice(facts: dict[str, Any]) -> None:
     """Print the choices of a search, with warnings if they are unsure."""
     if "cluster_numbers" in facts:
         _print_number(**facts["cluster_numbers"])
-    if "compared" in facts:
+    if any(each is not None for each in facts.get("compared", {}).values()):
         _print_representation(**facts["compared"])
     chosen = facts["chosen"]
     if chosen["score"] is None:

@@ -66,13 +66,14 @@ def choice_facts(
     ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
     """
     from twofold import TSNMF
+    from twofold.app.collection import NETWORK
     from twofold.app.results import channels_of, stand_out
 
     if isinstance(model, TSNMF):
         return {}
     best, score = model.best_estimator_, model.best_score_
     names = ("graph", "n_neighbors", "n_directions", "energy_weight", "graph_weight")
-    channels = channels_of(best) if collection.network is None else "network"
+    channels = channels_of(best) if collection.network is None else NETWORK
     chosen: dict[str, Any] = {"channels": channels}
     chosen |= {name: getattr(best, name) for name in names}
     chosen["score"] = _plain(score)

@@ -135,9 +135,10 @@ def check_pixels(request: ModelRequest, instead: str) -> None:
     given = {
         "--align": request.align is not False,
         "--missing": request.missing is not None,
-        "--channels": request.channels not in ("auto", "pixels", NETWORK),
-        "--network": request.channels == NETWORK and instead == "--features",
     }
+    if instead == "--features":
+        given["--network"] = request.network is not None
+        given["--channels"] = request.channels not in ("auto", "pixels")
     for option in (option for option, is_given in given.items() if is_given):
         raise typer.BadParameter(
             f"is for images, and {instead} leaves their pixels out; give one of them",

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import typer
+
 from twofold.app.cli.model import NETWORK, ModelRequest
 
 if TYPE_CHECKING:
@@ -16,9 +18,14 @@ def asked_network(request: ModelRequest) -> "NetworkFeatures | None":
     """Return the network of --channels network, if asked for; it must be installed."""
     if request.channels != NETWORK:
         return None
-    from twofold.channels.network.sources import DEFAULT, check_installed
+    from twofold.channels.network import NetworkError
+    from twofold.channels.network.sources import DEFAULT, check_installed, check_name
 
     name = DEFAULT if request.network is None else request.network
+    try:
+        check_name(name)
+    except NetworkError as error:
+        raise typer.BadParameter(str(error), param_hint="--network") from error
     check_installed(name)
     return _network(name)
 

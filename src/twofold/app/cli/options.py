@@ -261,8 +261,8 @@ Channels = Annotated[
         "less with light and small shifts, their fine_gradients, for images in which "
         "light changes most, or the features of a network, for ordinary photos (pip "
         "install 'twofold[photos]'). Alone, it narrows the search. Default: auto, "
-        "which chooses among all of them; the network is tried on image files alone, "
-        "if it is installed.",
+        "which chooses among all of them; the network, which sees the files whatever "
+        "--size and --fit say, is tried on image files alone, if it is installed.",
     ),
 ]
 NetworkName = Annotated[

@@ -1,6 +1,7 @@
 """The report as typed data, from which the page is made."""
 
 import math
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -9,7 +10,7 @@ import msgspec
 import numpy as np
 
 import twofold
-from twofold.app.collection import Collection
+from twofold.app.collection import NETWORK, Collection
 from twofold.app.report.clustering import Clustering, select_shown
 from twofold.app.report.items import Item, make_items, printable
 from twofold.app.report.schema import Count, Part
@@ -128,6 +129,13 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
         if len(self.sheets.places) != len(self.items):
             raise ValueError("its thumbnails are not those of its images")
 
+    @property
+    def compared_by(self) -> str:
+        """The option by which features are compared; empty if images are."""
+        if self.network is not None:
+            return f"--network {shlex.quote(self.network)}"
+        return "" if self.features is None else "--features FILE"
+
 
 class _Header(msgspec.Struct):
     """Fields by which a report is recognised; other fields are ignored."""
@@ -189,7 +197,7 @@ def summarize(
         shape=list(collection.images.shape[1:]),
         features=_features_shape(collection),
         network=collection.network and printable(collection.network.network),
-        parameters=_parameters(model),
+        parameters=_parameters(model, collection),
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),
         sheets=shown_sheets(clustering),
@@ -206,10 +214,11 @@ def _features_shape(collection: Collection) -> list[int] | None:
     return None if features is None else list(features.shape[1:])
 
 
-def _parameters(model: TSNMF) -> dict[str, Any]:
+def _parameters(model: TSNMF, collection: Collection) -> dict[str, Any]:
     """Return the parameters that are plain values."""
     plain = bool | int | float | str | None
-    named = model.get_params().items()
+    of_network = {} if collection.network is None else {"channels": NETWORK}
+    named = (model.get_params() | of_network).items()
     return {name: _plain(value) for name, value in named if isinstance(value, plain)}
 
 

@@ -216,8 +216,10 @@ class NetworkFeatures(StackTransformer):
             for values in (network.mean, network.std)
         )
         batch = (pictures(images, network.side, self.frame) - mean) / std
+        if len(images) == 1:  # which is multiplied, and rounded, in another way
+            batch = np.concatenate([batch, batch])
         maps = network.run(batch, device or _usual_device())
-        maps = positions(maps, len(batch), self.network)
+        maps = positions(maps, len(batch), self.network)[: len(images)]
         return reduced(averaged(maps) if self.pooled else maps, self.maps)
 
     def _opened_cache(self, cache: str) -> FeatureCache:
@@ -237,6 +239,6 @@ def _usual_device() -> str:
     """Return the name of the PyTorch device on which a network runs."""
     try:
         import torch
-    except ImportError:  # a network in an ONNX file needs none
+    except Exception:  # a network in an ONNX file needs none
         return "cpu"
     return "cuda" if torch.cuda.is_available() else "cpu"

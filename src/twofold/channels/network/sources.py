@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.channels.network.errors import NetworkError
+from twofold.channels.network.errors import NetworkError, reason_of
 
 DEFAULT = "efficientnet-lite0"
 """Name of the network whose weights a package has."""
@@ -141,8 +141,13 @@ def needed(package: str, name: str, install: str) -> Any:
     """Import a package that a network needs, or raise a NetworkError."""
     try:
         return importlib.import_module(package)
-    except ImportError:
+    except ModuleNotFoundError:
         raise _needs(name, package, install) from None
+    except Exception as error:  # of any type, such as a library that is missing
+        raise NetworkError(
+            f"network={name!r} needs the package {package}, which cannot be imported "
+            f"here: {reason_of(error)}; reinstall it"
+        ) from error
 
 
 def _needs(name: str, package: str, install: str) -> NetworkError:

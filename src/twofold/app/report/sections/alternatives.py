@@ -38,11 +38,14 @@ class Way(Part, frozen=True):
     agreement: Number  # adjusted Rand index with the clusters of the report
     clusters: list[Strip]  # the largest first
 
-    def options(self, n_clusters: int) -> list[str]:
-        """Return the options of ``twofold cluster`` for this way."""
+    def options(self, n_clusters: int, compared_by: str = "") -> list[str]:
+        """Return the options of ``twofold cluster`` for this way.
+
+        ``compared_by`` is the option for features, if these are compared.
+        """
         return [
             f"-k {n_clusters}",
-            f"--channels {self.channels}",
+            compared_by or f"--channels {self.channels}",
             f"--graph {self.graph}",
             f"--neighbors {self.n_neighbors}",
             f"--directions {self.n_directions}",

@@ -61,11 +61,12 @@ def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
     mean, seen = _look(images, model, pairs)
     shape = tuple(images.shape[1:])
     low, high = float(mean.min()), float(mean.max())
-    if model.state_.mapping is None:
+    if model.state_.mapping is None and not _are_maps(shape):
         stacks = [_project(mean, pair) for pair in pairs]
         pictures = [_picture(stack, shape, low, high) for stack in stacks]
     else:
-        # Directions may keep little of the mean, but much of what differs from it.
+        # Directions may keep little of the mean, but much of what differs from it. The
+        # mean over channels says nothing: they have either sign.
         lengths = [np.sqrt(each.energy) for each in seen]
         pictures = [data_uri(picture_of(a, 0.0, float(a.max()))) for a in lengths]
     views = [
@@ -81,6 +82,11 @@ def describe_projections(images: np.ndarray, model: TSNMF) -> Projections:
         )
     ]
     return Projections(pictures[0], views, channels_of(model))
+
+
+def _are_maps(shape: tuple[int, ...]) -> bool:
+    """Return whether samples are maps (h, w, c) of more channels than colours."""
+    return len(shape) == 3 and shape[2] > 4
 
 
 class _Seen(NamedTuple):
