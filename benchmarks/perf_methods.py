@@ -6,14 +6,13 @@ returns what it ``Fitted``. Preparation is not timed.
 
 import importlib
 import itertools
-import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import textbook as vectorised
 from perf_process import Fitted, Work
 from settings import NEAREST
 from sklearn.cluster import KMeans, SpectralClustering
@@ -24,10 +23,10 @@ from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_sides
 from twofold.estimators.problem import read_problem
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
 POWERS = [10.0**power for power in range(-3, 4)]
 PAIRS = list(itertools.product(POWERS, POWERS))
 DIRECTIONS = NEIGHBORS = 5
+TEXTBOOK_ITERATIONS = 5
 
 
 def build(k: int, neighbors: str = "exact", **options: Any) -> TSNMF:
@@ -37,8 +36,17 @@ def build(k: int, neighbors: str = "exact", **options: Any) -> TSNMF:
 
 
 def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
-    """A whole fit."""
-    model = build(k, **options)
+    """A whole fit, with neighbours by distance and the paper's labels."""
+    return whole_fit(build(k, **options), images)
+
+
+def defaults(images: np.ndarray, k: int, **options: Any) -> Work:
+    """A whole fit at the defaults, but for some options."""
+    return whole_fit(TSNMF(k, random_state=0, **options), images)
+
+
+def whole_fit(model: TSNMF, images: np.ndarray) -> Work:
+    """From X to labels."""
 
     def work() -> Fitted:
         with warnings.catch_warnings():
@@ -49,34 +57,31 @@ def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
     return work
 
 
-def literal(images: np.ndarray, k: int) -> Work:
-    """One iteration of the literal Algorithm 1, on the samples and start of a fit.
+def textbook(images: np.ndarray, k: int, model: Any, **options: Any) -> Work:
+    """Some iterations of the vectorised textbook version, on what a fit starts from.
 
-    Its first step of U belongs to no iteration, so that its time, measured by itself,
-    is taken off.
+    ``model`` is ``build`` or TSNMF. The first step of U, which belongs to no iteration,
+    is not counted.
     """
-    sys.path.insert(0, str(TESTS))
-    reference = importlib.import_module("reference")
-    model = build(k, n_directions=DIRECTIONS, n_neighbors=NEIGHBORS)
-    problem = read_problem(model, images)
-    samples, settings = problem.samples, problem.options
+    problem = read_problem(model(k, random_state=0, **options), images)
+    samples, settings = to_numpy(problem.samples), problem.options
     [start] = problem.starts(samples, both_sides(samples), [problem.weights])
 
     def work() -> Fitted:
         begin = time.perf_counter()
-        reference.update_u(samples, start)
+        vectorised.update_centroids(samples, start)
         once = time.perf_counter() - begin
-        reference.ts_nmf(
+        vectorised.ts_nmf(
             samples,
             start,
             n_directions=settings.n_directions,
-            lambda_1=1.0,
-            lambda_2=1.0,
+            energy_weight=problem.weights["energy_weight"],
+            graph_weight=problem.weights["graph_weight"],
             n_neighbors=settings.n_neighbors,
-            n_iter=1,
+            n_iter=TEXTBOOK_ITERATIONS,
             graph=settings.graph,
         )
-        return Fitted(iterations=1, uncounted=2 * once)
+        return Fitted(iterations=TEXTBOOK_ITERATIONS, uncounted=2 * once)
 
     return work
 

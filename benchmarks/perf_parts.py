@@ -21,6 +21,8 @@ from perf_process import (
     store,
 )
 
+from twofold import TSNMF
+
 ITERATIONS, TURNS = 100, 3
 FACES = {
     "n_directions": methods.DIRECTIONS,
@@ -29,8 +31,20 @@ FACES = {
     "tol": 0,
 }
 DIGITS = {"n_directions": methods.DIRECTIONS}
-PEERS = {
-    "TSNMF": (methods.ts_nmf, FACES),
+HEAT, DEFAULT = "heat on gradients, approximate", "defaults, approximate"
+MAPS = {"channels": "gradients", "neighbors": "approximate"}
+PLAIN = {"channels": "pixels", "max_iter": ITERATIONS, "tol": 0}
+OURS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "TSNMF, heat": (methods.ts_nmf, FACES),
+    "TSNMF, default graph": (methods.defaults, PLAIN),
+    "TSNMF, defaults": (methods.defaults, {**PLAIN, "channels": "auto"}),
+}
+TEXTBOOK: dict[str, dict[str, Any]] = {
+    "TSNMF, heat": {"model": methods.build, **FACES},
+    "TSNMF, default graph": {"model": TSNMF, **PLAIN},
+}
+PEERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    **OURS,
     "NMF": (methods.nmf, {"max_iter": ITERATIONS}),
     "SpectralClustering": (methods.spectral, {}),
     "KMeans": (methods.kmeans, {}),
@@ -38,6 +52,8 @@ PEERS = {
 SCALED: dict[str, tuple[Any, dict[str, Any]]] = {
     "TSNMF, exact": (methods.ts_nmf, {**DIGITS, "neighbors": "exact"}),
     "TSNMF, approximate": (methods.ts_nmf, {**DIGITS, "neighbors": "approximate"}),
+    HEAT: (methods.defaults, {**MAPS, "graph": "heat"}),
+    DEFAULT: (methods.defaults, MAPS),
     "SpectralClustering": (methods.spectral, {}),
     "KMeans": (methods.kmeans, {}),
 }
@@ -69,12 +85,13 @@ class Machine:
 class Compared:
     """The fastest turn of each method on all of one data set.
 
-    ``literal`` is one iteration of the literal algorithm.
+    ``textbook`` is that of some iterations of the textbook version, by what it is
+    compared with.
     """
 
     data: Stored
     outcomes: dict[str, Outcome]
-    literal: Outcome
+    textbook: dict[str, Outcome]
 
 
 @dataclass(frozen=True)
@@ -202,9 +219,19 @@ def compare(bench: Bench, name: str) -> list[Compared]:
     jobs = {
         peer: Job(method, data, n, options) for peer, (method, options) in PEERS.items()
     }
-    turns = [{peer: bench.run(jobs[peer]) for peer in jobs} for _ in range(TURNS)]
-    outcomes = {peer: fastest([turn[peer] for turn in turns]) for peer in jobs}
-    return [Compared(data, outcomes, bench.run(Job(methods.literal, data, n)))]
+    books = {
+        name: Job(methods.textbook, data, n, options)
+        for name, options in TEXTBOOK.items()
+    }
+    turns = [
+        [{name: bench.run(job) for name, job in each.items()} for each in (jobs, books)]
+        for _ in range(TURNS)
+    ]
+    outcomes, textbook = (
+        {name: fastest([turn[name] for turn in parts]) for name in parts[0]}
+        for parts in zip(*turns, strict=True)
+    )
+    return [Compared(data, outcomes, textbook)]
 
 
 def fastest(outcomes: list[Outcome]) -> Outcome:

@@ -6,7 +6,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
-from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 
@@ -130,6 +129,14 @@ def squared_norms(points: AnyArray) -> AnyArray:
     return (points * points).sum(-1)
 
 
+def negative_absolute(array: AnyArray) -> AnyArray:
+    """Return -|array|; a NumPy array is overwritten."""
+    if is_numpy_array(array):
+        return np.negative(np.abs(array, out=array), out=array)
+    tensor: Tensor = array
+    return -tensor.abs()
+
+
 def gather(array: AnyArray, indices: Any) -> AnyArray:
     """Take ``array[..., indices]`` along the last axis."""
     if is_numpy_array(array):
@@ -175,15 +182,18 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
     return inverse, exists
 
 
-def lower_solve(factors: Array, right: Array) -> Array:
-    """Solve L X = B for lower triangular L (batch, d, d) and B (batch, d, m)."""
-    if not is_numpy_array(right):
-        import torch
+def lower_inverses(factors: Array) -> Array:
+    """Invert lower triangular matrices L (batch, d, d).
 
-        return torch.linalg.solve_triangular(factors, right, upper=False)
-    return np.stack(
-        [solve_triangular(factors[i], right[i], lower=True) for i in range(len(right))]
-    )
+    By NumPy alone: SciPy has a BLAS of its own, and where both have several threads,
+    those of one keep the cores busy while those of the other wait for them.
+    """
+    if is_numpy_array(factors):
+        return np.linalg.inv(factors)
+    import torch
+
+    identity = torch.eye(factors.shape[-1]).to(factors).expand_as(factors)
+    return torch.linalg.solve_triangular(factors, identity, upper=False)
 
 
 def filter_dtype(array: Array) -> Any:

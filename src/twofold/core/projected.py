@@ -10,7 +10,8 @@ from twofold.core.graphs.construction import update_graph
 from twofold.core.graphs.graph import Graph
 from twofold.core.isometry import shortened
 from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import EXACT, TrackedLists
+from twofold.core.neighbors.certified import EXACT
+from twofold.core.neighbors.tracked import TrackedLists
 from twofold.core.state import SolverOptions
 
 SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}

@@ -40,6 +40,7 @@ def solve(
     callback: Callback | None = None,
     missing: Array | None = None,
     roots: Array | None = None,
+    tracked: TrackedPair = NOTHING_TRACKED,
 ) -> list[Solution]:
     """Run Algorithm 1 up to line 8, for a batch of starts and weights.
 
@@ -64,6 +65,8 @@ def solve(
         Square roots of the weights of the samples; None if all weights are 1. Samples
         X_i and rows v_i of weight m_i are given, and returned, as sqrt(m_i) X_i and
         sqrt(m_i) v_i: every sum over the samples is then the weighted one.
+    tracked : TrackedPair
+        Lists of other graphs of the same samples, near which the first are searched.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def solve(
         name: like(weight, start).reshape(-1, 1, 1) for name, weight in weights.items()
     }
     data = Data(samples, sides, missing, roots)
-    factors: Factors = optimal_factors(data, start)  # line 2
+    factors: Factors = optimal_factors(data, start, tracked)  # line 2
     monitor = BatchMonitor(start.shape[0], options.max_iter, callback)
     solutions: dict[int, Solution] = {}
     while monitor.running.size:

@@ -11,6 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import positive_or_one
 
+_LANCZOS_EXTRA = 20
+"""Number of Lanczos vectors beyond twice the eigenvectors."""
+
 
 def spectral_embedding(
     weights: csr_array, k: int, seed: int, tolerance: float = 1e-10
@@ -50,8 +53,12 @@ def spectral_embedding(
 def _leading(
     operator: LinearOperator, count: int, guess: np.ndarray, tolerance: float
 ) -> np.ndarray:
+    # With a few vectors more than usual, close eigenvalues take far fewer steps.
+    size = min(operator.shape[0], 2 * count + _LANCZOS_EXTRA)
     try:
-        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance)[1]
+        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance, ncv=size)[
+            1
+        ]
     except ArpackNoConvergence as stopped:  # an approximate start is enough
         return stopped.eigenvectors
 

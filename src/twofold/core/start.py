@@ -1,5 +1,7 @@
 """Seeded starts of V, all strictly positive: multiplicative steps keep zeros."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -10,7 +12,7 @@ from twofold.core.grams import Side, both_residuals
 from twofold.core.graphs.construction import unweighted
 from twofold.core.projected import ProjectedSide, project_side
 from twofold.core.spectral import kmeans_labels, spectral_embedding
-from twofold.core.state import SolverOptions
+from twofold.core.state import NOTHING_TRACKED, SolverOptions, TrackedPair
 from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection
 
@@ -26,7 +28,12 @@ _SLIVER = 0.1
 """A connected component with fewer samples, in units of n / k, is not a cluster."""
 
 
-def starts(
+def starts(*args: Any, **kwargs: Any) -> np.ndarray:
+    """Return the starts of ``starts_and_lists`` alone."""
+    return starts_and_lists(*args, **kwargs)[0]
+
+
+def starts_and_lists(
     samples: Array,
     sides: tuple[Side, ...],
     k: int,
@@ -35,8 +42,11 @@ def starts(
     weights: dict[str, float],
     seeds: list[int],
     roots: Array | None = None,
-) -> np.ndarray:
-    """Return one start V^0 for each seed: an array of shape (batch, n, k).
+) -> tuple[np.ndarray, TrackedPair]:
+    """Return one start V^0 for each seed, and the lists of the first graphs.
+
+    V^0 is an array of shape (batch, n, k). The lists are those of a batch of one; there
+    are none if the start does not need graphs.
 
     Parameters
     ----------
@@ -57,9 +67,10 @@ def starts(
     """
     root = None if roots is None else to_numpy(roots)
     m = None if root is None else root[:, 0] ** 2
-    adjacency = None
+    adjacency, tracked = None, NOTHING_TRACKED
     if kind not in SIMPLE_STARTS:
         projected = first_projections(samples, sides, options, weights, roots)
+        tracked = projected[0].tracked, projected[1].tracked
         adjacency = first_adjacency(projected, k, options)
     if adjacency is None:  # another kind, or a graph too loose to embed
         points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
@@ -72,7 +83,7 @@ def starts(
     else:
         simple = kind if kind in SIMPLE_STARTS else "k-means"
         start = np.stack([simple_start(points, k, simple, each, m) for each in seeds])
-    return start if root is None else start * root
+    return start if root is None else start * root, tracked
 
 
 def simple_start(

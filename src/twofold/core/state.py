@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from twofold.core.arrays import Array, map_arrays, moved
 from twofold.core.graphs.graph import Graph
-from twofold.core.neighbors.certified import TrackedLists
+from twofold.core.neighbors.tracked import TrackedLists
 
 TrackedPair = tuple[TrackedLists | None, TrackedLists | None]
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import default_kind, graph_kind
+from twofold.core.neighbors.approximate import MANY_SAMPLES, index_library_exists
 from twofold.core.state import SolverOptions
 from twofold.core.terms import TERMS
 from twofold.estimators.reading import (
@@ -54,11 +55,19 @@ def solver_options(
         ),
         n_neighbors=estimator.n_neighbors or default,
         graph=kind.name,
-        neighbors=estimator.neighbors,
+        neighbors=search_name(estimator.neighbors, samples.shape[0]),
         max_iter=estimator.max_iter,
         tol=estimator.tol,
         eigen_tol=estimator.eigen_tol,
     )
+
+
+def search_name(neighbors: str, n: int) -> str:
+    """Return the search that the parameter ``neighbors`` stands for, for n samples."""
+    if neighbors != "auto":
+        return neighbors
+    approximate = n >= MANY_SAMPLES and index_library_exists()
+    return "approximate" if approximate else "exact"
 
 
 def check_parameters(model: Any) -> None:

@@ -87,11 +87,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         cosine similarity for "cosine", which then also defines the neighbours. "auto"
         is "subspace_knn", or "heat" for samples of fewer than 32 entries. The registry
         ``twofold.core.graphs.KINDS`` has all kinds.
-    neighbors : {"exact", "approximate"}, default="exact"
-        Search for nearest neighbours. The approximate search by Faiss
-        (``pip install "twofold[approximate]"``) is far cheaper for 30,000 samples and
-        more, and rarely misses a neighbour; ties are broken arbitrarily. Subspace
-        affinities, and all neighbours of tensors or on a ``device``, are always exact.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        Search for nearest neighbours and subspace affinities. The approximate search by
+        Faiss (``pip install "twofold[approximate]"``) is cheaper for 20,000 samples and
+        more. It is tried on 300 of them, of whose neighbours it must find 98%, or it is
+        made more thorough; ties are broken arbitrarily. "auto" is "approximate" from
+        20,000 samples on if Faiss is installed, and "exact" otherwise. Neighbours of
+        tensors or on a ``device`` are always exact.
     assign_labels : {"graph", "k-means"}, default="graph"
         How V is turned into labels. "graph": each sample starts in the cluster of its
         largest coefficient, and samples then move while that raises the modularity of
@@ -205,7 +207,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "overlap_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions({"auto", *KINDS})],
-        "neighbors": [StrOptions(set(SEARCHES))],
+        "neighbors": [StrOptions({"auto", *SEARCHES})],
         "assign_labels": [StrOptions(set(ASSIGNMENTS))],
         # A sparse matrix is let through to an error that says so.
         "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],
@@ -234,7 +236,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         overlap_weight: float = 0.0,
         n_neighbors: int | None = None,
         graph: str = "auto",
-        neighbors: str = "exact",
+        neighbors: str = "auto",
         assign_labels: str = "graph",
         init: str | ArrayLike = "graph",
         n_init: int = 1,

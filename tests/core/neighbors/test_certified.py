@@ -28,9 +28,7 @@ def exact_squares(lattice):
 
 
 def update_lists(lists, points, q):
-    return certified.update_lists(
-        lists, points, q, Search(search_all, certified.EXTRA_CANDIDATES)
-    )
+    return certified.update_lists(lists, points, q, Search(search_all))
 
 
 def extra_candidates(count):
@@ -151,7 +149,7 @@ def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
                 both_ways(samples), sides, factors.tracked, strict=True
             ):
                 features = project(view, side.projection)
-                searched += sum(lists.searched for lists in tracked.lists)
+                searched += sum(lists.searched for lists in tracked.lists.nearest)
                 for i in range(2):
                     points = features[i]
                     if kind == "cosine":

@@ -6,6 +6,8 @@ from scipy.spatial.distance import cdist
 
 from twofold.core import arrays
 from twofold.core.neighbors import exact as search
+from twofold.core.neighbors import products
+from twofold.core.neighbors.products import largest_products
 
 
 def test_neighbours_of_new_points_are_the_nearest():
@@ -53,7 +55,7 @@ def test_points_at_equal_distance_are_listed_by_index(with_queries):
         np.testing.assert_allclose(lengths, row[expected], atol=1e-12)
 
 
-@pytest.mark.parametrize("find", [search.nearest, search.largest_products])
+@pytest.mark.parametrize("find", [search.nearest, largest_products])
 @pytest.mark.parametrize("with_queries", [False, True])
 def test_only_rows_with_ties_are_searched_again(monkeypatch, find, with_queries):
     """Here those of points of zeros, which are as near to each other, and far."""
@@ -67,7 +69,8 @@ def test_only_rows_with_ties_are_searched_again(monkeypatch, find, with_queries)
         sizes.append(values.shape[1])
         return real(values, excluded, count)
 
-    monkeypatch.setattr(search, "smallest_values", counted)
+    for module in (search, products):
+        monkeypatch.setattr(module, "smallest_values", counted)
     _, neighbors = find(points, 4, queries)
     rows = points[0] if queries is None else queries[0]
     blank = np.flatnonzero((rows == 0).all(axis=1))

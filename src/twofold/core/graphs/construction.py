@@ -1,13 +1,23 @@
 """Graphs of projected samples, built anew or from the neighbour lists before."""
 
+from collections.abc import Callable
+
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from twofold.core.arrays import AnyArray, Array
+from twofold.core.arrays import AnyArray, Array, to_numpy
 from twofold.core.graphs import graph_kind
 from twofold.core.graphs.graph import Graph
-from twofold.core.neighbors.certified import EXACT, NeighborLists, Search, update_lists
+from twofold.core.graphs.self_expression import affinities, to_affinities, whitened
+from twofold.core.neighbors.certified import (
+    EXACT,
+    NeighborLists,
+    Search,
+    update_lists,
+)
 from twofold.core.neighbors.exact import nearest
+from twofold.core.neighbors.products import update_products
+from twofold.core.neighbors.tracked import GraphLists
 
 
 def build_graph(
@@ -33,7 +43,8 @@ def build_graph(
     q = min(n_neighbors, n - 1)
     features = unweighted(features, roots)
     near = nearest(rule.points(features), q) if rule.from_distances else None
-    return rule.build(features, q, near).weighted(roots)
+    shares = affinities(features, q) if rule.from_affinities else None
+    return rule.build(features, q, near, shares).weighted(roots)
 
 
 def unweighted(rows: AnyArray, roots: Array | None) -> AnyArray:
@@ -45,44 +56,75 @@ def update_graph(
     features: Array,
     n_neighbors: int,
     kind: str,
-    lists: list[NeighborLists] | None,
+    lists: GraphLists | None,
     search: Search = EXACT,
     roots: Array | None = None,
-) -> tuple[Graph, list[NeighborLists] | None]:
-    """Build the same graph from the neighbour lists of the last iteration.
+) -> tuple[Graph, GraphLists | None]:
+    """Build the same graph from the lists of the last iteration.
 
-    Tensors are searched anew in every iteration, which is faster on a GPU. So are
-    graphs without distances, whose lists would hold inner products.
+    Tensors are searched anew in every iteration, which is faster on a GPU.
 
     Parameters
     ----------
     features, n_neighbors, kind, roots
         As for ``build_graph``.
-    lists : list of NeighborLists, or None
-        One for each entry of the batch. None in the first iteration: every entry then
-        starts from the lists of the entry before, since the entries of a sweep start
-        from nearly the same projections.
+    lists : GraphLists or None
+        None in the first iteration.
     search : Search
         Search for the rows whose lists are no longer certain.
 
     Returns
     -------
     graph : Graph
-    lists : list of NeighborLists for the next iteration, or None
+    lists : GraphLists for the next iteration, or None
     """
     rule, n = graph_kind(kind), features.shape[1]
-    if n == 1 or not rule.from_distances or not is_numpy_array(features):
+    if n == 1 or not is_numpy_array(features):
         return build_graph(features, n_neighbors, kind, roots), None
-    q = min(n_neighbors, n - 1)
+    q, lists = min(n_neighbors, n - 1), lists or GraphLists()
     features = unweighted(features, roots)
-    near: list[tuple[Array, Array]] = []
+    near = shares = nearest_lists = product_lists = None
+    if rule.from_distances:
+        points = rule.points(features)
+        near, nearest_lists = _update_all(
+            update_lists, lists.nearest, points, q, search
+        )
+    if rule.from_affinities:
+        (products, neighbors), product_lists = _update_all(
+            update_products, lists.products, to_numpy(whitened(features)), q, search
+        )
+        shares = to_affinities(products), neighbors
+    graph = rule.build(features, q, near, shares)
+    return graph.weighted(roots), GraphLists(nearest_lists, product_lists)
+
+
+Update = Callable[
+    [NeighborLists | None, np.ndarray, int, Search],
+    tuple[np.ndarray, np.ndarray, NeighborLists],
+]
+"""``update_lists`` or ``update_products``."""
+
+
+def _update_all(
+    update: Update,
+    lists: list[NeighborLists] | None,
+    points: np.ndarray,
+    n_neighbors: int,
+    search: Search,
+) -> tuple[tuple[np.ndarray, np.ndarray], list[NeighborLists]]:
+    """Update the lists of points (batch, n, d), one for each entry of the batch.
+
+    In the first iteration every entry starts from the lists of the entry before, since
+    the entries of a sweep start from nearly the same projections. Returns the values
+    and indices of the neighbours, (batch, n, n_neighbors) each, and the lists.
+    """
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     updated: list[NeighborLists] = []
-    for i, points in enumerate(rule.points(features)):
+    for i, rows in enumerate(points):
         previous = updated[-1] if updated else None
         before = previous if lists is None else lists[i]
-        squared, neighbors, after = update_lists(before, points, q, search)
-        near.append((squared, neighbors))
+        *listed, after = update(before, rows, n_neighbors, search)
+        found.append((listed[0], listed[1]))
         updated.append(after)
-    squared, neighbors = (np.stack(arrays) for arrays in zip(*near, strict=True))
-    graph = rule.build(features, q, (squared, neighbors))
-    return graph.weighted(roots), updated
+    values, neighbors = (np.stack(arrays) for arrays in zip(*found, strict=True))
+    return (values, neighbors), updated

@@ -9,6 +9,9 @@ from twofold.core.arrays import AnyArray, Array
 from twofold.core.graphs.graph import Edges, Graph, is_listed_back
 from twofold.core.neighbors.exact import nearest
 
+Listed = tuple[Array, Array]
+"""Values and indices of the neighbours of every sample, (batch, n, q) each."""
+
 
 class GraphKind(ABC):
     """A rule that joins samples by weighted edges.
@@ -31,6 +34,8 @@ class GraphKind(ABC):
     from_distances : bool
         Whether ``build`` starts from nearest neighbours, whose lists can then be
         carried from one iteration to the next.
+    from_affinities : bool
+        The same for subspace affinities, see ``self_expression``.
     """
 
     name: ClassVar[str]
@@ -40,6 +45,7 @@ class GraphKind(ABC):
     n_neighbors_in_search: ClassVar[int] = 5
     min_features: ClassVar[int] = 1
     from_distances: ClassVar[bool] = True
+    from_affinities: ClassVar[bool] = False
 
     def points(self, features: AnyArray) -> AnyArray:
         """Return the points (batch, n, d') between which distances are measured."""
@@ -47,7 +53,11 @@ class GraphKind(ABC):
 
     @abstractmethod
     def build(
-        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+        self,
+        features: Array,
+        n_neighbors: int,
+        nearest: Listed | None,
+        shares: Listed | None = None,
     ) -> Graph:
         """Build the graph of the samples, ``Graph.from_edges(neighbors, A)``.
 
@@ -64,6 +74,9 @@ class GraphKind(ABC):
             Squared distances and indices of the nearest neighbours of every sample
             among ``points(features)``, both (batch, n, n_neighbors); None if
             ``from_distances`` is False.
+        shares : (array, array) or None
+            The largest affinities of every sample and their indices, likewise; None if
+            ``from_affinities`` is False.
         """
 
     @abstractmethod
@@ -95,7 +108,11 @@ class NearestNeighborKind(GraphKind):
         """Return the weights of edges of the given squared lengths."""
 
     def build(
-        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+        self,
+        features: Array,
+        n_neighbors: int,
+        nearest: Listed | None,
+        shares: Listed | None = None,
     ) -> Graph:
         """Build W: samples i and j are joined if either of them lists the other."""
         assert nearest is not None

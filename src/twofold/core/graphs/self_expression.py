@@ -18,11 +18,11 @@ from array_api_compat import array_namespace
 from twofold.core.arrays import (
     Array,
     like,
-    lower_solve,
+    lower_inverses,
     positive_or_one,
     squared_norms,
 )
-from twofold.core.neighbors.exact import largest_products
+from twofold.core.neighbors.products import largest_products
 
 RIDGE = 0.1
 """Ridge of the self-expression; docs/defaults.md compares other values."""
@@ -46,33 +46,33 @@ def affinities(
     affinities, neighbors : arrays of shape (batch, m, n_neighbors)
         From 0 to 1 in descending order, 0 for samples of zeros; and their indices.
     """
-    xp = array_namespace(features)
     if queries is None:
         white, white_queries = whitened(features), None
     else:
         whitening = whitening_of(features)
         white, white_queries = features @ whitening, queries @ whitening
     products, neighbors = largest_products(white, n_neighbors, white_queries)
-    largest = xp.max(products, axis=-1, keepdims=True)
-    return products / positive_or_one(largest), neighbors
+    return to_affinities(products), neighbors
+
+
+def to_affinities(products: Array) -> Array:
+    """Divide products (..., n_neighbors) by the largest of each row, or by 1."""
+    largest = array_namespace(products).max(products, axis=-1, keepdims=True)
+    return products / positive_or_one(largest)
 
 
 def whitened(features: Array, ridge: float = RIDGE) -> Array:
     """Return G (batch, n, min(n, d)) of F (batch, n, d), up to a rotation.
 
-    For d <= n, with F'F + ridge I = L L', it is F L'^-1. Else, with FF' = A S^2 A', it
-    is A S (S^2 + ridge I)^-1/2.
+    For d <= n it is F T, see ``whitening_of``. Else, with FF' = A S^2 A', it is
+    A S (S^2 + ridge I)^-1/2.
     """
     xp = array_namespace(features)
     _, n, d = features.shape
-    if d <= n and features.dtype != xp.float64:
+    if d <= n:
         return features @ whitening_of(features, ridge)
     features, _ = _unit_mean_square(features)
-    across = xp.matrix_transpose(features)
-    if d <= n:
-        factor = _cholesky(across @ features, ridge)
-        return xp.matrix_transpose(lower_solve(factor, across))
-    values, vectors = xp.linalg.eigh(features @ across)
+    values, vectors = xp.linalg.eigh(features @ xp.matrix_transpose(features))
     values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
     return vectors * xp.sqrt(values / (values + ridge))
 
@@ -92,8 +92,7 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
         # Of single precision, rounding errors of F'F could be as large as the ridge.
         wide = xp.astype(features, xp.float64)
         gram = xp.matrix_transpose(wide) @ wide
-        identity = xp.zeros_like(gram) + like(np.eye(d), gram)
-        inverse = lower_solve(_cholesky(gram, ridge), identity)
+        inverse = lower_inverses(_cholesky(gram, ridge))
         return scale * xp.astype(xp.matrix_transpose(inverse), features.dtype)
     values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]

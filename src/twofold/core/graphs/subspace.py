@@ -2,7 +2,7 @@
 
 from twofold.core.arrays import Array
 from twofold.core.graphs.graph import Edges, Graph
-from twofold.core.graphs.kind import GraphKind
+from twofold.core.graphs.kind import GraphKind, Listed
 from twofold.core.graphs.self_expression import affinities
 
 
@@ -18,12 +18,18 @@ class Subspace(GraphKind):
     # Samples with fewer entries do not lie in separate subspaces.
     min_features = 32
     from_distances = False
+    from_affinities = True
 
     def build(
-        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+        self,
+        features: Array,
+        n_neighbors: int,
+        nearest: Listed | None,
+        shares: Listed | None = None,
     ) -> Graph:
         """Build W from the self-expression of the samples."""
-        weights, neighbors = affinities(features, n_neighbors)
+        assert shares is not None
+        weights, neighbors = shares
         return Graph.from_edges(neighbors, weights / 2)
 
     def edges_to(

@@ -4,7 +4,7 @@ from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
 from twofold.core.graphs.graph import Edges, Graph, is_listed, is_listed_back
-from twofold.core.graphs.self_expression import affinities
+from twofold.core.graphs.kind import Listed
 from twofold.core.graphs.subspace import Subspace
 from twofold.core.neighbors.exact import nearest as nearest_neighbors
 
@@ -23,13 +23,17 @@ class SubspaceKNN(Subspace):
     from_distances = True
 
     def build(
-        self, features: Array, n_neighbors: int, nearest: tuple[Array, Array] | None
+        self,
+        features: Array,
+        n_neighbors: int,
+        nearest: Listed | None,
+        shares: Listed | None = None,
     ) -> Graph:
         """Build W from the self-expression and the nearest neighbours."""
         assert nearest is not None
+        assert shares is not None
         xp = array_namespace(features)
-        lists = nearest[1]
-        weights, neighbors = affinities(features, n_neighbors)
+        lists, (weights, neighbors) = nearest[1], shares
         weights = weights / 2
         near = is_listed(lists, neighbors) | is_listed_back(lists, neighbors)
         return Graph.from_edges(neighbors, xp.where(near, weights, _FAR * weights))

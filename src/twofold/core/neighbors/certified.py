@@ -25,8 +25,10 @@ largest distance that ties with the last neighbour, plus the rounding error boun
 both. And every update of a bound subtracts a bound of its rounding error.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,14 +74,6 @@ class NeighborLists:
     searched: int  # number of rows that were searched among all points
 
 
-@dataclass(frozen=True)
-class TrackedLists:
-    """Neighbour lists of one side, from which the next iteration starts."""
-
-    projection: np.ndarray  # (batch, w, r), rotated towards the iteration before
-    lists: list[NeighborLists]  # of the samples under each projection
-
-
 def update_lists(
     lists: NeighborLists | None,
     points: np.ndarray,
@@ -106,14 +100,25 @@ def update_lists(
     lists : NeighborLists
         Lists for the next iteration.
     """
-    point_set = PointSet.from_points(points, n_neighbors)
-    all_rows, searched = np.arange(len(points)), 0
-    bounds, remaining = None, search.extra_candidates
+    point_set = DistanceSet.from_points(points, n_neighbors)
+    return update_point_set(lists, point_set, search)
+
+
+def update_point_set(
+    lists: NeighborLists | None, point_set: "PointSet", search: "Search"
+) -> tuple[np.ndarray, np.ndarray, NeighborLists]:
+    """Find the neighbours of a point set as ``update_lists`` does.
+
+    Instead of squared distances it returns ``PointSet.values``.
+    """
+    all_rows, searched = np.arange(point_set.points.shape[1]), 0
+    bounds, remaining = None, search.rounds(point_set)
     if lists is not None:
-        bounds = point_set.updated_bounds(lists)
+        bounds = point_set.updated_bounds(lists, search.loss_share)
     if bounds is None:
-        bounds = search.find(point_set, all_rows, remaining[0], None)
-        searched, remaining = len(points), remaining[1:]
+        known = None if lists is None else point_set.usable(lists)
+        bounds = search.find(point_set, all_rows, remaining[0], known)
+        searched, remaining = len(all_rows), remaining[1:]
     rows = point_set.select(all_rows, bounds)
     for extra in remaining:
         uncertified = np.flatnonzero(rows.uncertified)
@@ -123,7 +128,7 @@ def update_lists(
         rows.put(uncertified, point_set.select(uncertified, found, always=True))
         searched += len(uncertified)
     updated = NeighborLists(point_set.points[0], rows.bounds, searched)
-    return rows.squared, rows.neighbors, updated
+    return rows.values, rows.neighbors, updated
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class _Rows:
     """Bounds of b points and the nearest of their candidates."""
 
     bounds: Bounds
-    squared: np.ndarray  # (b, n_neighbors)
+    values: np.ndarray  # (b, n_neighbors), see ``PointSet.values``
     neighbors: np.ndarray  # (b, n_neighbors)
     reach: np.ndarray  # (b,), no point farther away can be a neighbour
 
@@ -144,7 +149,7 @@ class _Rows:
         """Overwrite the rows of these indices, with as many candidates as before."""
         width = self.bounds.candidates.shape[1]
         self.bounds.put(indices, _truncated(rows.bounds, width))
-        for name in ("squared", "neighbors", "reach"):
+        for name in ("values", "neighbors", "reach"):
             getattr(self, name)[indices] = getattr(rows, name)
 
 
@@ -158,37 +163,88 @@ def _truncated(bounds: Bounds, count: int) -> Bounds:
     return Bounds(candidates[:, :count], lower[:, :count], radius)
 
 
-@dataclass(frozen=True)
-class PointSet:
-    """Points whose neighbours are searched."""
+def _rounded_down(bounds: np.ndarray) -> np.ndarray:
+    """Subtract the rounding error of an update from lower bounds of any sign."""
+    return bounds * (1 - 8 * np.finfo(bounds.dtype).eps * np.sign(bounds))
 
-    points: np.ndarray  # (1, n, d), with mean zero
+
+class Losses(NamedTuple):
+    """By how much bounds fall: the loss of i and j is sum_t own[t][i] other[t][j]."""
+
+    own: tuple[np.ndarray, np.ndarray]  # (n,) each
+    other: tuple[np.ndarray, np.ndarray]  # (n,) each
+
+    def of(self, candidates: np.ndarray) -> np.ndarray:
+        """Return the losses of all points and their candidates (n, c)."""
+        (a, b), (p, q) = self.own, self.other
+        return a[:, None] * p[candidates] + b[:, None] * q[candidates]
+
+    def largest(self) -> np.ndarray:
+        """Return the largest loss of each point with any other: (n,)."""
+        (a, b), (p, q) = self.own, self.other
+        return a * p.max() + b * q.max()
+
+
+@dataclass(frozen=True)
+class PointSet(ABC):
+    """Points whose neighbours are searched: the nearest, or others of least value."""
+
+    points: np.ndarray  # (1, n, d)
     norms: np.ndarray  # (1, n), squared norms of the points
     n_neighbors: int
-    tolerance: np.ndarray  # (1, 1, 1), largest difference of squares that tie
+    tolerance: np.ndarray  # (1, 1 or n, 1), largest difference of values that tie
 
-    @classmethod
-    def from_points(cls, points: np.ndarray, n_neighbors: int) -> "PointSet":
-        """Translate points (n, d) to mean zero."""
-        moved, tolerance = centred(points[None])
-        return cls(moved, squared_norms(moved), n_neighbors, tolerance)
+    @property
+    @abstractmethod
+    def extra_candidates(self) -> tuple[int, ...]:
+        """Numbers of candidates beyond the neighbours, tried in turn."""
 
-    def updated_bounds(self, lists: NeighborLists) -> Bounds | None:
-        """Return the bounds after the move; None if they certify too few rows."""
-        last, width = self.n_neighbors - 1, self.n_neighbors + EXTRA_CANDIDATES[0]
-        if lists.bounds.candidates.shape[1] <= last:
+    @abstractmethod
+    def values(self, indices: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Measure candidates (b, c) of the points of these indices, (b,)."""
+
+    @abstractmethod
+    def lower(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return the lower bounds, in the unit of ``Bounds``, of values (b, c)."""
+
+    @abstractmethod
+    def reach(self, last_tie: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return the bound above which no point ties with values (b,)."""
+
+    @abstractmethod
+    def losses(self, before: np.ndarray) -> Losses:
+        """Return by how much lower bounds fall as the points move from ``before``."""
+
+    @abstractmethod
+    def filtered(self, indices: np.ndarray, count: int, *, single: bool) -> Bounds:
+        """Return the bounds of points by a search of all, in single precision or not.
+
+        The candidates may be in any order.
+        """
+
+    def usable(self, lists: NeighborLists) -> Bounds | None:
+        """Return the bounds before the move; None if they are of something else."""
+        width = self.n_neighbors + self.extra_candidates[0]
+        if lists.bounds.candidates.shape[1] < self.n_neighbors:
             return None
         if lists.points.shape != self.points[0].shape:  # those of another kind of graph
             return None
-        before = _truncated(lists.bounds, width)
-        steps = np.sqrt(squared_norms(self.points[0] - lists.points))
-        kept = 1 - 8 * np.finfo(steps.dtype).eps  # subtracts the rounding error
-        radius = kept * before.radius - steps - steps.max()
+        return _truncated(lists.bounds, width)
+
+    def updated_bounds(
+        self, lists: NeighborLists, loss_share: float = 1.0
+    ) -> Bounds | None:
+        """Return the bounds after the move; None if they certify too few rows."""
+        last, before = self.n_neighbors - 1, self.usable(lists)
+        if before is None:
+            return None
+        losses = self.losses(lists.points)
+        radius = _rounded_down(before.radius) - loss_share * losses.largest()
         # If most rows have to be searched, measuring their candidates is wasted.
         if np.mean(radius <= before.lower[:, last]) > 0.5:
             return None
-        lower = kept * before.lower - steps[:, None] - steps[before.candidates]
-        return Bounds(before.candidates, lower, radius)
+        lost = loss_share * losses.of(before.candidates)
+        return Bounds(before.candidates, _rounded_down(before.lower) - lost, radius)
 
     def select(
         self, indices: np.ndarray, bounds: Bounds, *, always: bool = False
@@ -211,24 +267,71 @@ class PointSet:
     def _measure(self, indices: np.ndarray, bounds: Bounds, count: int | None) -> _Rows:
         """Measure and sort the first ``count`` candidates, or all if None."""
         candidates = bounds.candidates[:, :count]
-        queries, norms = self.points[:, indices], self.norms[:, indices]
-        squared = pair_squares(
-            self.points, self.norms, queries, norms, candidates[None]
-        )
-        order = np.argsort(squared[0], axis=1)
-        candidates, squared = gather(candidates, order), gather(squared[0], order)
+        values = self.values(indices, candidates)
+        order = np.argsort(values, axis=1)
+        candidates, values = gather(candidates, order), gather(values, order)
+        tolerance = self.tolerance
+        if tolerance.shape[1] > 1:
+            tolerance = tolerance[:, indices]
         selected, neighbors, last_tie = select_neighbors(
-            squared[None], candidates[None], self.n_neighbors, self.tolerance
+            values[None], candidates[None], self.n_neighbors, tolerance
         )
-        # The tolerance covers the rounding error of a measured squared distance.
-        tolerance = self.tolerance[0, 0, 0]
-        lower = np.sqrt(np.maximum(squared - tolerance, 0))
+        lower = self.lower(values, indices)
         if count is not None:
             candidates = np.hstack([candidates, bounds.candidates[:, count:]])
             lower = np.hstack([lower, bounds.lower[:, count:]])
-        reach = np.sqrt(last_tie[0] + 2 * tolerance)
         measured = Bounds(candidates, lower, bounds.radius)
+        reach = self.reach(last_tie[0], indices)
         return _Rows(measured, selected[0], neighbors[0], reach)
+
+
+@dataclass(frozen=True)
+class DistanceSet(PointSet):
+    """Points whose nearest neighbours are searched; values are squared distances."""
+
+    @classmethod
+    def from_points(cls, points: np.ndarray, n_neighbors: int) -> "DistanceSet":
+        """Translate points (n, d) to mean zero."""
+        moved, tolerance = centred(points[None])
+        return cls(moved, squared_norms(moved), n_neighbors, tolerance)
+
+    @property
+    def extra_candidates(self) -> tuple[int, ...]:
+        """Numbers of candidates beyond the neighbours."""
+        return EXTRA_CANDIDATES
+
+    def values(self, indices: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Return the squared distances of candidates."""
+        queries, norms = self.points[:, indices], self.norms[:, indices]
+        return pair_squares(self.points, self.norms, queries, norms, candidates[None])[
+            0
+        ]
+
+    def lower(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return lower bounds of the distances.
+
+        The tolerance covers the rounding error of a measured squared distance.
+        """
+        return np.sqrt(np.maximum(values - self.tolerance[0], 0))
+
+    def reach(self, last_tie: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return the largest distance of a point that ties."""
+        return np.sqrt(last_tie + 2 * self.tolerance[0, 0, 0])
+
+    def losses(self, before: np.ndarray) -> Losses:
+        """Return s_i + s_j, how far both have moved."""
+        steps = np.sqrt(squared_norms(self.points[0] - before))
+        ones = np.ones_like(steps)
+        return Losses((steps, ones), (ones, steps))
+
+    def filtered(self, indices: np.ndarray, count: int, *, single: bool) -> Bounds:
+        """Return the bounds of the points of these indices, by a filter."""
+        queries = self.points[:, indices]
+        found, error = filter_candidates(
+            self.points, queries, indices, count, single=single
+        )
+        lower = np.sqrt(np.maximum(found.values - error, 0))
+        return Bounds(found.indices[0], lower[0], np.sqrt(found.bound[0]))
 
 
 @dataclass(frozen=True)
@@ -238,7 +341,13 @@ class Search:
     # The bounds of points, given the point set, the indices of the points, the number
     # of extra candidates, and the known bounds of all points or None.
     find: Callable[[PointSet, np.ndarray, int, Bounds | None], Bounds]
-    extra_candidates: tuple[int, ...]  # tried in turn while rows are not certified
+    once: bool = False  # whether rows that are still not certified stay so
+    loss_share: float = 1.0  # fraction of the largest possible loss that is counted
+
+    def rounds(self, point_set: PointSet) -> tuple[int, ...]:
+        """Return the numbers of extra candidates that are tried in turn."""
+        every = point_set.extra_candidates
+        return every[:1] if self.once else every
 
 
 def search_all(
@@ -248,20 +357,14 @@ def search_all(
     possible = point_set.points.shape[1] - 1
     count = min(point_set.n_neighbors + extra, possible)
     # Ties that the filter cannot resolve are searched in full precision.
-    single = extra == EXTRA_CANDIDATES[0]
-    queries = point_set.points[:, indices]
-    found, error = filter_candidates(
-        point_set.points, queries, indices, count, single=single
-    )
-    lower = np.maximum(found.values - error, 0)[0]
-    order = np.argsort(lower, axis=1)
-    radius = np.sqrt(found.bound[0])
+    single = extra == point_set.extra_candidates[0]
+    found = point_set.filtered(indices, count, single=single)
+    order = np.argsort(found.lower, axis=1)
+    radius = found.radius
     if count == possible:  # there are no other points
-        radius[:] = np.inf
-    return Bounds(
-        gather(found.indices[0], order), np.sqrt(gather(lower, order)), radius
-    )
+        radius = np.full_like(radius, np.inf)
+    return Bounds(gather(found.candidates, order), gather(found.lower, order), radius)
 
 
-EXACT = Search(search_all, EXTRA_CANDIDATES)
+EXACT = Search(search_all)
 """Search that makes the lists exact."""

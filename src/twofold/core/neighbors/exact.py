@@ -60,7 +60,7 @@ def nearest(
         # Ties that the filter cannot resolve are searched in full precision. So are few
         # points, where measuring the candidates again would cost more than it saves.
         filtered = rows is None and n > SHORT_ROW
-        some, index = _rows_of(centred_queries, rows), _part_of(query_index, rows)
+        some, index = rows_of(centred_queries, rows), part_of(query_index, rows)
         found, _ = filter_candidates(points, some, index, count, single=filtered)
         if not filtered:
             return found
@@ -68,60 +68,22 @@ def nearest(
         return found._replace(values=squared)
 
     possible = n if query_index is None else n - 1
-    return _search_all_ties(search, n_neighbors, possible, tolerance)
+    return search_all_ties(search, n_neighbors, possible, tolerance)
 
 
-def largest_products(
-    points: Array, n_neighbors: int, queries: Array | None = None
-) -> tuple[Array, Array]:
-    """Find the points of largest absolute inner product with every query.
-
-    Equal products, up to rounding, are listed by index. The arguments are those of
-    ``nearest``. Returns absolute inner products, the largest first, and the indices of
-    their points, both (batch, m, n_neighbors).
-    """
-    xp = array_namespace(points)
-    batch, n, _ = points.shape
-    query_index = None if queries is not None else xp.arange(n, device=device(points))
-    queries = points if queries is None else queries
-    # Twice the upper bound of the products of a query. Its difference to a product is
-    # positive and grows as the product falls, so that it serves as a distance.
-    norms = xp.sqrt(positive_or_one(squared_norms(queries)))[..., None]
-    upper = 2 * norms * _largest_norm(points)
-    tolerance = 100 * xp.finfo(points.dtype).eps * upper
-
-    def search(count: int, rows: Array | None) -> Candidates:
-        some, limits = _rows_of(queries, rows), _rows_of(upper, rows)
-        index = _part_of(query_index, rows)
-        parts = []
-        for block in _row_blocks(points, some.shape[1], batch * n):
-            products = some[:, block, :] @ xp.matrix_transpose(points)
-            excluded = None if index is None else index[block]
-            values = limits[:, block, :] - xp.abs(products)
-            parts.append(smallest_values(values, excluded, count))
-        return _concatenate(parts)
-
-    possible = n if query_index is None else n - 1
-    differences, neighbors = _search_all_ties(search, n_neighbors, possible, tolerance)
-    products = upper - differences
-    # Products within the rounding error of zero are zero.
-    significant = products > tolerance
-    return xp.where(significant, products, xp.zeros_like(products)), neighbors
-
-
-def _rows_of(array: Array, rows: Array | None) -> Array:
+def rows_of(array: Array, rows: Array | None) -> Array:
     """Return some rows of an array (batch, m, d), all if ``rows`` is None."""
     if rows is None:
         return array
     return array_namespace(array).take(array, rows, axis=1)
 
 
-def _part_of(index: Array | None, rows: Array | None) -> Array | None:
+def part_of(index: Array | None, rows: Array | None) -> Array | None:
     """Return some entries of an index (m,), all if ``rows`` is None."""
     return index if index is None or rows is None else index[rows]
 
 
-def _search_all_ties(
+def search_all_ties(
     search: Callable[[int, Array | None], Candidates],
     n_neighbors: int,
     possible: int,
@@ -139,7 +101,7 @@ def _search_all_ties(
     for extra in _EXTRA_CANDIDATES:
         count = min(n_neighbors + extra, possible)
         found = search(count, rows)
-        own = tolerance if tolerance.shape[1] == 1 else _rows_of(tolerance, rows)
+        own = tolerance if tolerance.shape[1] == 1 else rows_of(tolerance, rows)
         order = xp.argsort(found.values, axis=-1)
         ascending = gather(found.values, order), gather(found.indices, order)
         *selected, last_tie = select_neighbors(*ascending, n_neighbors, own)
@@ -241,7 +203,7 @@ def filter_candidates(
     single = single or points.dtype == xp.float32
     dtype = filter_dtype(points) if single else points.dtype
     same = query_index is not None
-    scale = _largest_norm(points) if same else _largest_norm(points, queries)
+    scale = largest_norm(points) if same else largest_norm(points, queries)
     x = xp.astype(points / scale, dtype)
     y = x if queries is points else xp.astype(queries / scale, dtype)
     query_norms = squared_norms(y)[..., None]
@@ -255,9 +217,9 @@ def filter_candidates(
             None if query_index is None else query_index[rows],
             count,
         )
-        for rows in _row_blocks(points, queries.shape[1], batch * n)
+        for rows in row_blocks(points, queries.shape[1], batch * n)
     ]
-    indices, values, bound = _concatenate(found)
+    indices, values, bound = concatenate(found)
     error = scale**2 * (3 * d + 16) * float(xp.finfo(dtype).eps)
     squared, least = (
         scale**2 * xp.astype(xp.clip(v + query_norms, min=0.0), points.dtype)
@@ -267,13 +229,13 @@ def filter_candidates(
     return Candidates(indices, squared, bound), error
 
 
-def _concatenate(parts: list[Candidates]) -> Candidates:
+def concatenate(parts: list[Candidates]) -> Candidates:
     """Concatenate the candidate sets of blocks of queries."""
     xp = array_namespace(parts[0].indices)
     return Candidates(*(xp.concat(a, axis=1) for a in zip(*parts, strict=True)))
 
 
-def _largest_norm(*points: Array) -> Array:
+def largest_norm(*points: Array) -> Array:
     """Return the largest norm of a row, or 1 if all are zero: (batch, 1, 1)."""
     xp = array_namespace(points[0])
     squares = [xp.max(squared_norms(rows), axis=1) for rows in points]
@@ -281,7 +243,7 @@ def _largest_norm(*points: Array) -> Array:
     return xp.sqrt(positive_or_one(largest))[:, None, None]
 
 
-def _row_blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
+def row_blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
     """Return slices of m rows such that rows of ``width`` entries fit in a block."""
     entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
     return slices(m, max(_MIN_BLOCK_ROWS[kind], entries // width))
@@ -303,14 +265,21 @@ def pair_squares(
     (batch, n) and ``query_norms`` (batch, m). Candidates are (batch, m, count).
     """
     xp = array_namespace(points)
+    flat = flat_neighbors(candidates, points.shape[1]).reshape(candidates.shape)
+    sums = xp.take(norms.reshape(-1), flat.reshape(-1)).reshape(flat.shape)
+    products = pair_products(points, queries, candidates)
+    return xp.clip(sums + query_norms[..., None] - 2 * products, min=0.0)
+
+
+def pair_products(points: Array, queries: Array, candidates: Array) -> Array:
+    """Return the inner products of queries and candidates, as for ``pair_squares``."""
+    xp = array_namespace(points)
     batch, n, d = points.shape
     _, m, count = candidates.shape
     flat = flat_neighbors(candidates, n).reshape(candidates.shape)
     lines, dots = points.reshape(batch * n, d), []
-    for rows in _row_blocks(points, m, batch * count * d, "pairs"):
+    for rows in row_blocks(points, m, batch * count * d, "pairs"):
         block = flat[:, rows, :]
         near = xp.take(lines, block.reshape(-1), axis=0).reshape(*block.shape, d)
         dots.append((near @ queries[:, rows, :, None])[..., 0])
-    sums = xp.take(norms.reshape(-1), flat.reshape(-1)).reshape(flat.shape)
-    squared = sums + query_norms[..., None] - 2 * xp.concat(dots, axis=1)
-    return xp.clip(squared, min=0.0)
+    return xp.concat(dots, axis=1)
