@@ -122,7 +122,7 @@ def test_missing_packages_are_told(folder, monkeypatch):
 
     def imported(name, *args):
         if name == "torch":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return found(name, *args)
 
     with monkeypatch.context() as patch:
