@@ -13,6 +13,7 @@ from twofold.channels import PIXELS, NetworkFeatures
 from twofold.channels.network import NetworkError
 from twofold.channels.network.features import BATCH
 from twofold.estimators.auto import AutoTSNMF
+from twofold.estimators.tsnmf import TSNMF
 from twofold.io.blocks import image_blocks
 from twofold.progress import report
 
@@ -110,6 +111,16 @@ def _better(
     return Chosen(replace(both[best], compared=scores), fitted[best])
 
 
+def fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
+    """Fit a model; report its stage before the first candidate or iteration."""
+    with suitable_threads(len(collection.samples)):
+        if isinstance(model, AutoTSNMF):
+            report("searching", 0, 0)
+        else:
+            report("fitting", 0, model.max_iter)
+        model.fit(collection.samples)
+
+
 def _sample_size(search: AutoTSNMF) -> int:
     """Return the number of images that the choice looks at, at most."""
     numbers = search.n_clusters
@@ -120,9 +131,8 @@ def _fitted(search: AutoTSNMF, collection: Collection) -> AutoTSNMF:
     """Fit a search to what a collection is compared by."""
     if collection.features is not None:
         search.set_params(channels=PIXELS)
-    with suitable_threads(len(collection.samples)):
-        report("searching", 0, 0)
-        return search.fit(collection.samples)
+    fit(search, collection)
+    return search
 
 
 def _limited(search: AutoTSNMF, parts: int) -> AutoTSNMF:

@@ -19,7 +19,7 @@ from twofold.app.collection import (
     kind_of,
     read_collection,
 )
-from twofold.app.network import choose, with_network
+from twofold.app.network import choose, fit, with_network
 from twofold.app.origin import Origin
 from twofold.app.outputs import (
     COLUMNS,
@@ -130,7 +130,7 @@ def cluster(
     if network is not None and isinstance(model, AutoTSNMF):
         collection, model = choose(collection, model, network)
     else:
-        _fit(model, collection)
+        fit(model, collection)
     with suitable_threads(len(collection.images)):
         _write(collection, model, folder, sort, force=force)
     return Clustered(folder / "report.html", collection, model)
@@ -162,16 +162,6 @@ def _prepare_for_features(model: TSNMF | AutoTSNMF) -> None:
             f"they are, got {getattr(base if name != 'channels' else model, name)!r}"
         )
     model.set_params(channels=PIXELS)
-
-
-def _fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
-    """Fit a model; report its stage before the first candidate or iteration."""
-    with suitable_threads(len(collection.samples)):
-        if isinstance(model, AutoTSNMF):
-            report("searching", 0, 0)
-        else:
-            report("fitting", 0, model.max_iter)
-        model.fit(collection.samples)
 
 
 def _write(

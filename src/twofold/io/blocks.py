@@ -13,7 +13,7 @@ from PIL import Image
 
 from twofold.io.budget import DEFAULT, Budget
 from twofold.io.contents import contents_of
-from twofold.io.decoding import reason_of
+from twofold.io.errors import reason_of
 from twofold.io.opening import (
     MAX_PIXELS,
     Limits,

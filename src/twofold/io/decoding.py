@@ -12,6 +12,7 @@ import numpy as np
 
 from twofold.io.budget import StoppedError, as_size
 from twofold.io.contents import Contents, contents_of
+from twofold.io.errors import reason_of
 from twofold.io.opening import ArrayFrames, ImageFrames, Limits, check_file, opened
 from twofold.io.pixels import Rendering
 from twofold.io.survey import Plan
@@ -163,8 +164,3 @@ def _store(
         square[top : top + height, left : left + width] = small
         stacks["thumbnail_sizes"][place] = height, width
     return None
-
-
-def reason_of(error: Exception) -> str:
-    """Return the first line of what an error says."""
-    return str(error).partition("\n")[0] or type(error).__name__

@@ -1,18 +1,14 @@
 from unittest import mock
 
 import numpy as np
-import problems
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from solver_steps import solver_steps
 
-from twofold.core.grams import both_sides, both_ways, project
-from twofold.core.missing.filling import Data
 from twofold.core.neighbors import certified, selection
 from twofold.core.neighbors.certified import Search, search_all
-from twofold.core.solver import iterate, optimal_factors
-from twofold.core.state import SolverOptions
 
 
 def brute_force(squared, q):
@@ -135,26 +131,14 @@ def test_points_that_hardly_move_are_not_searched():
 def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
     kind, energy_weight
 ):
-    samples = problems.stack((120, 2, 6, 5))
-    data = Data(samples, both_sides(samples))
-    weights = problems.batched([energy_weight, 2 * energy_weight], [0.5, 1.0])
-    options = SolverOptions((2, 3), n_neighbors=4, graph=kind)
-    factors = optimal_factors(data, problems.positive((2, 120, 3)))
     searched = 0
     with extra_candidates(6):
-        for _ in range(25):
-            factors, data = iterate(data, factors, weights, options)
-            sides = factors.left, factors.right
-            for view, side, tracked in zip(
-                both_ways(samples), sides, factors.tracked, strict=True
-            ):
-                features = project(view, side.projection)
-                searched += sum(lists.searched for lists in tracked.lists.nearest)
-                for i in range(2):
-                    points = features[i]
-                    if kind == "cosine":
-                        points = points / np.linalg.norm(points, axis=1)[:, None]
-                    expected = brute_force(cdist(points, points, "sqeuclidean"), 4)
-                    listed = side.graph.neighbors[i]
-                    np.testing.assert_array_equal(listed, expected)
+        for graph, features, lists in solver_steps(kind, energy_weight, 120, 25):
+            searched += sum(each.searched for each in lists.nearest)
+            for i in range(2):
+                points = features[i]
+                if kind == "cosine":
+                    points = points / np.linalg.norm(points, axis=1)[:, None]
+                expected = brute_force(cdist(points, points, "sqeuclidean"), 4)
+                np.testing.assert_array_equal(graph.neighbors[i], expected)
     assert searched < 25 * 4 * 120  # some bounds remained valid

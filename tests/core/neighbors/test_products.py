@@ -8,14 +8,11 @@ import pytest
 import subspace_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from solver_steps import solver_steps
 
-from twofold.core.grams import both_sides, both_ways, project
-from twofold.core.missing.filling import Data
 from twofold.core.neighbors import products, selection
 from twofold.core.neighbors.certified import EXACT
 from twofold.core.neighbors.products import largest_products, update_products
-from twofold.core.solver import iterate, optimal_factors
-from twofold.core.state import SolverOptions
 
 
 def absolute(points):
@@ -155,23 +152,11 @@ def test_the_bounds_of_the_filter_hold_for_exact_products(
 def test_every_iteration_of_the_solver_has_the_graphs_of_brute_force(
     kind, energy_weight
 ):
-    samples = problems.stack((90, 2, 6, 5))
-    data = Data(samples, both_sides(samples))
-    weights = problems.batched([energy_weight, 2 * energy_weight], [0.5, 1.0])
-    options = SolverOptions((2, 3), n_neighbors=4, graph=kind)
-    factors = optimal_factors(data, problems.positive((2, 90, 3)))
     searched = 0
     with extra_candidates(12):
-        for _ in range(15):
-            factors, data = iterate(data, factors, weights, options)
-            sides = factors.left, factors.right
-            for view, side, tracked in zip(
-                both_ways(samples), sides, factors.tracked, strict=True
-            ):
-                features = project(view, side.projection)
-                searched += sum(lists.searched for lists in tracked.lists.products)
-                for i in range(2):
-                    W = subspace_reference.build_w(features[i], 4, kind)
-                    found = problems.dense(side.graph, i)
-                    np.testing.assert_allclose(found, W, atol=1e-8)
+        for graph, features, lists in solver_steps(kind, energy_weight, 90, 15):
+            searched += sum(each.searched for each in lists.products)
+            for i in range(2):
+                W = subspace_reference.build_w(features[i], 4, kind)
+                np.testing.assert_allclose(problems.dense(graph, i), W, atol=1e-8)
     assert searched < 15 * 4 * 90  # some bounds remained valid

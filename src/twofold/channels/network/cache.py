@@ -33,13 +33,13 @@ class FeatureCache:
         self.facts = facts
         self._facts = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
 
-    def read(self, image: np.ndarray) -> np.ndarray | None:
-        """Return the features (h, w, c) of an image; None if missing, or damaged.
+    def read(self, path: Path) -> np.ndarray | None:
+        """Return the features (h, w, c) in a file; None if missing, or damaged.
 
         The archive has a checksum, and nothing is unpickled.
         """
         try:
-            with self._path(image).open("rb") as file:
+            with path.open("rb") as file:
                 found = np.load(file, allow_pickle=False)["features"]
         except Exception:  # a damaged archive can raise any exception
             return None
@@ -47,13 +47,12 @@ class FeatureCache:
         right = found.ndim == 3 and found.dtype == np.float32 and found.size > 0
         return found if right and np.isfinite(found).all() else None
 
-    def write(self, image: np.ndarray, features: np.ndarray) -> None:
+    def write(self, path: Path, features: np.ndarray) -> None:
         """Write features to a file that appears when it is whole.
 
         It is not forced to the disk, which would take longer than the network: the
         checksum tells a file that a crash has cut.
         """
-        path = self._path(image)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
@@ -71,7 +70,7 @@ class FeatureCache:
                     f"({error}); leave it out to compute features anew"
                 ) from error
 
-    def _path(self, image: np.ndarray) -> Path:
+    def path_of(self, image: np.ndarray) -> Path:
         """Return the file of an image (c, h, w)."""
         digest = self._facts.copy()
         digest.update(json.dumps([image.shape, image.dtype.str]).encode())

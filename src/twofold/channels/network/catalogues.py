@@ -4,8 +4,9 @@ import hashlib
 from types import ModuleType
 from typing import Any
 
-from twofold.channels.network.errors import NetworkError, reason_of
+from twofold.channels.network.errors import NetworkError
 from twofold.channels.network.sources import IMAGENET, SIDE, Network, torch_runner
+from twofold.io.errors import reason_of
 
 
 def open_listed(package: ModuleType, name: str, torch: ModuleType) -> Network:

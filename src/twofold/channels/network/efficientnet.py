@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-SIDE, MEAN, STD = 224, 127 / 255, 128 / 255
+MEAN, STD = 127 / 255, 128 / 255
 """Side of the images that it was trained on, and how their pixels, in [0, 1], were
 centred and scaled.
 """

@@ -1,7 +1,7 @@
 """Features of a trained network as channels of photos."""
 
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -28,7 +28,6 @@ from twofold.progress import report
 
 BATCH = 32
 """Number of pictures that a network gets at once."""
-
 
 _VERSION = 1
 """Version of what is computed of an image; raise it when features change."""
@@ -212,16 +211,19 @@ class NetworkFeatures(StackTransformer):
         self, images: np.ndarray, cache: FeatureCache | None, device: str | None
     ) -> list[np.ndarray]:
         """Return the features of each image of a block, those that are kept as kept."""
-        found = {} if cache is None else dict(_kept(cache, images))
+        found: dict[int, np.ndarray] = {}
+        paths = [] if cache is None else [cache.path_of(image) for image in images]
+        if cache is not None:
+            kept = ((i, cache.read(path)) for i, path in enumerate(paths))
+            found = {i: maps for i, maps in kept if maps is not None}
         new = [i for i in range(len(images)) if i not in found]
         for rows in slices(len(new), BATCH):
             some = new[rows]
-            for i, maps in zip(some, self._run(images[some], device), strict=True):
-                found[i] = maps
+            found.update(zip(some, self._run(images[some], device), strict=True))
             if cache is not None:
                 self._check_unchanged(cache)
                 for i in some:
-                    cache.write(images[i], found[i])
+                    cache.write(paths[i], found[i])
         return [found[i] for i in range(len(images))]
 
     def _run(self, images: np.ndarray, device: str | None) -> np.ndarray:
@@ -255,14 +257,6 @@ class NetworkFeatures(StackTransformer):
             "weights": weights_digest(self.network),
         }
         return FeatureCache(cache, facts)
-
-
-def _kept(cache: FeatureCache, images: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the places and features of those images whose features are kept."""
-    for i, image in enumerate(images):
-        maps = cache.read(image)
-        if maps is not None:
-            yield i, maps
 
 
 def _usual_device() -> str:

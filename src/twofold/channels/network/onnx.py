@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from twofold.channels.network.errors import NetworkError, reason_of
+from twofold.channels.network.errors import NetworkError
 from twofold.channels.network.sources import IMAGENET, SIDE, Network
 from twofold.core.arrays import slices
+from twofold.io.errors import reason_of
 
 _FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _BYTES = "tensor(uint8)"

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from twofold.channels.network.errors import NetworkError, reason_of
+from twofold.channels.network.errors import NetworkError
+from twofold.io.errors import reason_of
 
 DEFAULT = "efficientnet-lite0"
 """Name of the network whose weights a package has."""
@@ -172,7 +173,7 @@ def _lite0() -> Network:
         ) from error
     scale = (efficientnet.MEAN,) * 3, (efficientnet.STD,) * 3
     run = torch_runner(torch, network, network.maps)
-    return Network(_sha256(path), efficientnet.SIDE, *scale, run)
+    return Network(_sha256(path), SIDE, *scale, run)
 
 
 def torch_runner(
