@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold import TSNMF
-from twofold.estimators.labels import assign_labels, mean_rows
+from twofold.estimators.labels import ASSIGNMENTS, assign_labels, mean_rows
 from twofold.metrics import clustering_accuracy
 
 # By K-means on V
@@ -18,14 +18,15 @@ from twofold.metrics import clustering_accuracy
 
 def test_labels_are_those_of_k_means_where_all_samples_differ():
     V = np.random.default_rng(0).uniform(size=(40, 3))
-    labels = assign_labels(V, None, np.arange(40), 3, seed=5)
+    labels = assign_labels(V, None, np.arange(40), 3, seed=5, k_means=True)
     kmeans = KMeans(3, n_init=10, random_state=5).fit(V)
     np.testing.assert_array_equal(labels, kmeans.labels_)
 
 
 def test_identical_samples_get_one_label():
     V = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.9], [1.0, 0.1]])
-    labels = assign_labels(V, None, np.array([0, 1, 1, 1]), 2, seed=0)
+    group = np.array([0, 1, 1, 1])
+    labels = assign_labels(V, None, group, 2, seed=0, k_means=True)
     assert labels[1] == labels[2] == labels[3] != labels[0]
 
 
@@ -37,7 +38,7 @@ def test_identical_samples_make_fewer_clusters(weights):
     assert set(labels) == {0, 1}
 
 
-@pytest.mark.parametrize("assign", ["graph", "k-means"])
+@pytest.mark.parametrize("assign", ASSIGNMENTS)
 def test_fewer_clusters_than_asked_for_are_said(images, assign):
     twice = np.repeat(images[:2], 3, axis=0)
     message = "found 2 of n_clusters=3 .* only 2 of the 6 samples differ"
@@ -45,6 +46,20 @@ def test_fewer_clusters_than_asked_for_are_said(images, assign):
         model = TSNMF(3, assign_labels=assign, random_state=0).fit(twice)
     assert set(model.labels_) == {0, 1}
     assert caught[0].filename == __file__  # the line of the user's call
+
+
+def test_the_largest_coefficients_are_the_labels_without_a_graph():
+    V = np.random.default_rng(0).uniform(size=(40, 3))
+    labels = assign_labels(V, None, np.arange(40), 3, seed=0)
+    np.testing.assert_array_equal(labels, V.argmax(axis=1))
+
+
+def test_a_fit_has_the_largest_coefficients_unless_the_graph_moves_samples():
+    noise = np.random.default_rng(0).normal(size=(60, 7, 6))
+    for assign, same in (("coefficients", True), ("graph", False)):
+        model = TSNMF(3, assign_labels=assign, random_state=0).fit(noise)
+        largest = model.coefficients_.argmax(axis=1)
+        assert np.array_equal(model.labels_, largest) == same
 
 
 def test_means_of_clusters():

@@ -1,6 +1,7 @@
 """Model files: saving and loading again, and files after saving has failed."""
 
 import os
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -253,7 +254,7 @@ def test_all_graphs_and_readings_come_back(
 
 
 def test_how_labels_were_read_is_kept_whatever_is_set_after_the_fit(tmp_path):
-    for before, after in (ASSIGNMENTS, ASSIGNMENTS[::-1]):
+    for before, after in permutations(ASSIGNMENTS, 2):
         model = TSNMF(4, assign_labels=before, random_state=0)
         model.fit(np.random.default_rng(0).normal(size=(50, 6, 7)))
         new = np.random.default_rng(1).normal(size=(50, 6, 7))

@@ -84,11 +84,19 @@ def choose(
         return _better(collection, _limited(search, 2), network)
     rows = np.random.RandomState(0).permutation(n)[:most]
     some = _rows_of(collection, np.sort(rows))
-    chosen = _better(some, _limited(search, 3), network).collection
-    collection = replace(collection, compared=chosen.compared)
-    if chosen.features is not None:
+    takes_network, scores = _preferred(some, _limited(search, 3), network)
+    collection = replace(collection, compared=scores)
+    if takes_network:
         collection = with_network(collection, network)
     return Chosen(collection, _fitted(_limited(search, 3), collection))
+
+
+def _preferred(
+    some: Collection, search: AutoTSNMF, network: NetworkFeatures
+) -> tuple[bool, dict[str, float]]:
+    """Return whether the network is better, and both scores, but nothing fitted."""
+    collection = _better(some, search, network).collection
+    return collection.features is not None, collection.compared
 
 
 def _better(

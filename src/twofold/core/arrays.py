@@ -192,8 +192,11 @@ def lower_inverses(factors: Array) -> Array:
         return np.linalg.inv(factors)
     import torch
 
-    identity = torch.eye(factors.shape[-1]).to(factors).expand_as(factors)
-    return torch.linalg.solve_triangular(factors, identity, upper=False)
+    tensor: Tensor = factors
+    identity = torch.eye(tensor.shape[-1], dtype=tensor.dtype, device=tensor.device)
+    return torch.linalg.solve_triangular(
+        tensor, identity.expand_as(tensor), upper=False
+    )
 
 
 def filter_dtype(array: Array) -> Any:

@@ -50,6 +50,10 @@ class ProjectedSide:
         )
         return replace(self, graph=graph)
 
+    def of_points(self) -> "ProjectedSide":
+        """Return the same with the points alone, which are all that graphs need."""
+        return replace(self, features=self.points)
+
 
 def project_side(
     side: Side,

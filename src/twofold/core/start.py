@@ -166,7 +166,7 @@ def first_projections(
 
     With V a column of ones, U is the mean sample. The first P therefore minimises the
     scatter about the mean less lambda_1 times the energy that it keeps. ``roots`` are
-    as for ``solve``.
+    as for ``solve``. The projected samples are kept as points alone.
     """
     column = np.ones((samples.shape[0], 1)) if roots is None else roots
     ones = like(column, samples)[None, ...]
@@ -177,7 +177,7 @@ def first_projections(
     left, right = (
         project_side(
             side, update_projection(side, residual, batch, r), None, options, roots
-        )
+        ).of_points()
         for side, residual, r in zip(
             sides, residuals, options.n_directions, strict=True
         )

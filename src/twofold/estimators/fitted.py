@@ -37,7 +37,7 @@ class FittedState:
     predictor: Predictor  # training samples, with which new samples are compared
     lengths: Array  # (1, k), lengths of the columns of V before Eq. (adjust)
     labels: np.ndarray  # (rows,), of the training samples as predictor has them
-    assign_labels: str  # "graph" or "k-means"
+    assign_labels: str  # as the parameter of TSNMF
     scale: str  # "sample" or "global": divide by the norm of a sample or typical_norm
     typical_norm: float  # root mean square norm of the training samples
     sample_shape: tuple[int, ...]  # (h, w), (h, w, c) or (f,)
@@ -132,13 +132,15 @@ class FittedState:
     def centers(self) -> Array:
         """Mean coefficients of each cluster, one row each.
 
-        The training samples are predicted as new samples are, since a fit stops before
-        V is at its optimum.
+        With K-means, whose labels are those of the nearest center, the training samples
+        are predicted as new samples are, since a fit stops before V is at its optimum.
         """
         if self.known_centers is not None:
             return self.known_centers
-        projected = tuple(side.features for side in self.predictor.sides)
-        coefficients = self._predict_projected(projected).coefficients
+        coefficients = self.predictor.coefficients / self.lengths
+        if self.assign_labels == "k-means":
+            projected = tuple(side.features for side in self.predictor.sides)
+            coefficients = self._predict_projected(projected).coefficients
         means = mean_rows(to_numpy(coefficients), self.labels, self.sample_weight)
         return like(means, coefficients)
 

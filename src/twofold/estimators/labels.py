@@ -7,7 +7,7 @@ from twofold.core.modularity import indicator, refine_labels
 from twofold.core.spectral import kmeans_labels
 from twofold.estimators.progress import warn
 
-ASSIGNMENTS = ("graph", "k-means")
+ASSIGNMENTS = ("graph", "coefficients", "k-means")
 """Values of ``assign_labels``."""
 
 
@@ -18,20 +18,23 @@ def assign_labels(
     k: int,
     seed: int,
     weights: np.ndarray | None = None,
+    *,
+    k_means: bool = False,
 ) -> np.ndarray:
     """Assign samples to clusters by their coefficients V (n, k), with unit columns.
 
-    Without a graph, run K-means on V, as in the paper. With the graph W_P + W_Q (n, n),
-    every sample starts in the cluster of its largest coefficient, and samples move as
-    long as a move raises the modularity of the labels in the graph.
+    Every sample is in the cluster of its largest coefficient. With ``k_means``, or
+    where that leaves a cluster empty, K-means on V takes its place, as in the paper.
+    With the graph W_P + W_Q (n, n), samples then move as long as a move raises the
+    modularity of the labels in the graph.
 
     ``group`` (n,) numbers the distinct samples: 0, 1, ..., ascending. Identical samples
     get the same label. ``weights`` (n,) are those of the samples in K-means; None if
     all are 1. The labels (n,) are 0, 1, ..., of at most k clusters.
     """
     rows = mean_rows(coefficients, group, weights)
-    labels = None if adjacency is None else rows.argmax(axis=1)
-    if labels is None or len(np.unique(labels)) < k:
+    labels = rows.argmax(axis=1)
+    if k_means or len(np.unique(labels)) < k:
         # K-means on all samples: a group weighs as much as it has samples.
         first = np.flatnonzero(np.diff(group, prepend=-1))
         labels = kmeans_labels(rows[group], k, seed, sample_weight=weights)[first]

@@ -39,7 +39,7 @@ class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     scale: Literal["sample", "global"]
     typical_norm: Annotated[float, Meta(gt=0, le=_MAX)]
-    assign_labels: Literal["graph", "k-means"]
+    assign_labels: Literal["graph", "coefficients", "k-means"]
     graph: str
     n_neighbors: Annotated[int, Meta(ge=1)]
     weights: dict[str, Annotated[float, Meta(ge=0, le=_MAX)]]

@@ -77,7 +77,8 @@ def _labels(model: Any, problem: Problem, rows: Array, state: State) -> np.ndarr
     given, k = problem.given, model.n_clusters
     adjacency = state.adjacency if model.assign_labels == "graph" else None
     rest = given.group, k, problem.labels_seed, given.copies.weights
-    labels = assign_labels(to_numpy(rows), adjacency, *rest)
+    k_means = model.assign_labels == "k-means"
+    labels = assign_labels(to_numpy(rows), adjacency, *rest, k_means=k_means)
     distinct, n = 1 + int(given.group[-1]), len(given.order)
     warn_of_few(1 + int(labels.max()), k, distinct, n)
     return labels

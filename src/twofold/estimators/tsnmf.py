@@ -94,10 +94,11 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         made more thorough; ties are broken arbitrarily. "auto" is "approximate" from
         20,000 samples on if Faiss is installed, and "exact" otherwise. Neighbours of
         tensors or on a ``device`` are always exact.
-    assign_labels : {"graph", "k-means"}, default="graph"
-        How V is turned into labels. "graph": each sample starts in the cluster of its
-        largest coefficient, and samples then move while that raises the modularity of
-        the labels in the learned graphs. "k-means": K-means on V, as in the paper.
+    assign_labels : {"graph", "coefficients", "k-means"}, default="graph"
+        How V is turned into labels. "coefficients": each sample is in the cluster of
+        its largest coefficient. "graph": it starts there, and samples then move while
+        that raises the modularity of the labels in the learned graphs. "k-means":
+        K-means on V, as in the paper.
     init : {"graph", "spectral", "k-means", "random"} or array-like, default="graph"
         The start of V. "graph": indicators of the clusters of the graphs under the
         directions of a single cluster, by K-means in their spectral embedding, or

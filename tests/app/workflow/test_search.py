@@ -44,7 +44,7 @@ def test_what_is_written_is_of_the_best_model(found):
     rows = table(out / "assignments.csv")
     assert [int(row["cluster"]) for row in rows] == best.labels_.tolist()
     loaded, _ = load_model(out)
-    assert loaded.get_params() == best.get_params()
+    np.testing.assert_equal(loaded.get_params(), best.get_params())
     new = collection.images[::-1]
     np.testing.assert_array_equal(loaded.transform(new), best.transform(new))
     _, placed, _ = predict(out, collection.paths)

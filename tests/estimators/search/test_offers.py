@@ -1,17 +1,11 @@
-"""Labels that candidates offer each other, and the fit that starts from them."""
-
-from dataclasses import replace
+"""Labels that candidates offer each other."""
 
 import numpy as np
 import problems
-import pytest
-from sklearn.base import clone
 
-from twofold import AutoTSNMF
 from twofold.estimators.search.candidates import Preview
 from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.views import Candidate
-from twofold.metrics import clustering_accuracy
 
 GROUPS = problems.planted(100, 4, 0.5, 0.05)[1]
 
@@ -34,8 +28,6 @@ def test_a_candidate_takes_labels_that_are_better_in_its_own_graph(monkeypatch):
     previews = [preview_of(0, GROUPS), preview_of(1, nearly(GROUPS))]
     kept, taken = offer_labels(previews)
     assert kept is previews[0]
-    assert not kept.offered
-    assert taken.offered
     np.testing.assert_array_equal(taken.labels, GROUPS)
     assert taken.modularity(taken.labels) > taken.modularity(nearly(GROUPS))
 
@@ -51,34 +43,3 @@ def test_one_candidate_and_none():
     alone = [preview_of(0, nearly(GROUPS))]
     assert offer_labels(alone) == alone
     assert offer_labels([]) == []
-
-
-@pytest.fixture
-def always_offered(monkeypatch):
-    """All previews count as offered, with the labels that they have."""
-
-    def offered(previews):
-        return [replace(preview, offered=True) for preview in previews]
-
-    monkeypatch.setattr("twofold.estimators.auto.offer_labels", offered)
-
-
-@pytest.mark.usefixtures("always_offered")
-def test_the_fit_starts_from_the_labels_it_was_offered():
-    """In the order of X, in which samples are shuffled and some are there twice."""
-    order = np.random.default_rng(0).permutation(70) % 60
-    images, groups = problems.images()[order], problems.groups()[order]
-    auto = AutoTSNMF(3, random_state=0).fit(images)
-    model = auto.best_estimator_
-    np.testing.assert_array_equal(np.sort(np.unique(model.init)), [0.2, 1.2])
-    assert clustering_accuracy(groups, np.argmax(model.init, axis=1)) == 1
-    again = clone(model).fit(images)
-    np.testing.assert_array_equal(again.labels_, auto.labels_)
-    np.testing.assert_array_equal(again.components_, model.components_)
-
-
-@pytest.mark.usefixtures("always_offered")
-def test_labels_of_a_subset_are_no_start(monkeypatch):
-    images = problems.images()
-    monkeypatch.setattr("twofold.estimators.search.candidates.MAX_SAMPLES", 40)
-    assert AutoTSNMF(3, random_state=0).fit(images).best_estimator_.init == "graph"

@@ -35,7 +35,6 @@ class Preview:
     labels: np.ndarray  # (n,), clusters of this graph
     chance: float  # modularity found in a rewired graph, which has no clusters
     seconds: float  # time that the preview took
-    offered: bool = False  # whether the labels are another candidate's, adapted
 
     def excess(self, labels: np.ndarray) -> float:
         """Return the excess modularity of labels: their modularity less chance."""
@@ -64,11 +63,27 @@ def excess_by_kind(labels: np.ndarray, previews: Iterable[Preview]) -> dict[str,
     degenerate directions, or lighting in place of faces. Real clusters show in nearness
     as well as in subspace affinities, and not for one candidate alone.
     """
-    values: dict[str, list[float]] = {}
+    return {
+        kind: float(np.mean([excess for excess, _ in best]))
+        for kind, best in best_graphs(labels, previews).items()
+    }
+
+
+def best_graphs(
+    labels: np.ndarray, previews: Iterable[Preview]
+) -> dict[str, list[tuple[float, Preview]]]:
+    """Return the two previews of every kind in whose graphs labels have most excess.
+
+    The excess stands before each preview.
+    """
+    kinds: dict[str, list[tuple[float, Preview]]] = {}
     for preview in previews:
-        kind = preview.candidate.graph
-        values.setdefault(kind, []).append(preview.excess(labels))
-    return {kind: float(np.mean(sorted(each)[-2:])) for kind, each in values.items()}
+        scored = preview.excess(labels), preview
+        kinds.setdefault(preview.candidate.graph, []).append(scored)
+    return {
+        kind: sorted(each, key=lambda scored: scored[0])[-2:]
+        for kind, each in kinds.items()
+    }
 
 
 def mean_excess(by_kind: dict[str, float]) -> float:

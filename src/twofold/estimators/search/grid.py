@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from twofold.channels import BANKS, PIXELS, Bank
@@ -30,6 +31,7 @@ from twofold.estimators.search.candidates import (
     excess_by_kind,
     mean_excess,
 )
+from twofold.estimators.search.consensus import consensus_labels
 from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
@@ -210,9 +212,8 @@ def fit_best(
         model = clone(base).set_params(
             n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
-        if best.offered and not fits and prober.all_previewed:
-            labels = prober.labels_as_given(best.labels)
-            model.set_params(init=indicators(labels, best.k))
+        if not fits and prober.all_previewed:
+            _start_from(model, prober.labels_as_given(consensus_labels(previews)))
         begin = time.perf_counter()
         pairs = [(best.candidate.energy_weight, weight) for weight in weights]
         models = fit_again(model, pairs, problem, base, X)
@@ -223,6 +224,13 @@ def fit_best(
             about = f"{best.candidate}, graph_weight={model.graph_weight:g}"
             plan.progress("fit", f"{about}: score {fits[-1].score:.4f}")
     return fits
+
+
+def _start_from(model: TSNMF, labels: np.ndarray) -> None:
+    """Have a fit start from labels (n,), and not leave them for its own graph."""
+    model.set_params(init=indicators(labels, model.n_clusters))
+    if model.assign_labels == "graph":
+        model.set_params(assign_labels="coefficients")
 
 
 def fit_again(

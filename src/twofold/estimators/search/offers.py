@@ -20,14 +20,19 @@ def offer_labels(previews: Sequence[Preview]) -> list[Preview]:
     Labels are better if their modularity in the own graph is higher, once single
     samples have moved in it.
     """
-    ranked = with_scores(previews)
-    required = fraction_of(ranked[0][0], _NEARLY) if ranked else 0.0
-    best = [preview for reached, preview in ranked if reached >= required]
+    best = nearly_best(previews)
     taking_part = {id(preview) for preview in best}
     return [
         _best_offer(preview, best) if id(preview) in taking_part else preview
         for preview in previews
     ]
+
+
+def nearly_best(previews: Sequence[Preview]) -> list[Preview]:
+    """Return the previews whose scores are close to the best, the best first."""
+    ranked = with_scores(previews)
+    required = fraction_of(ranked[0][0], _NEARLY) if ranked else 0.0
+    return [preview for reached, preview in ranked if reached >= required]
 
 
 def _best_offer(preview: Preview, others: Sequence[Preview]) -> Preview:
@@ -38,5 +43,5 @@ def _best_offer(preview: Preview, others: Sequence[Preview]) -> Preview:
         labels = refine_labels(preview.adjacency, other.labels)
         reached = preview.modularity(labels)
         if reached > highest:
-            highest, taken = reached, replace(preview, labels=labels, offered=True)
+            highest, taken = reached, replace(preview, labels=labels)
     return taken

@@ -92,6 +92,7 @@ class View:
         if self._last is not None and self._last[0] == key:
             left, right = (side.with_graph(options) for side in self._last[1])
             return left, right
+        self._last = None  # which may be as large as the samples
         samples, sides = self._compact(options.n_directions)
         weights = self.problem.weights | {"energy_weight": candidate.energy_weight}
         projected = first_projections(samples, sides, options, weights, self.roots)

@@ -1,0 +1,103 @@
+"""Labels on which the graphs of a search agree, and the fit that starts from them."""
+
+import numpy as np
+import problems
+from sklearn.base import clone
+
+from twofold import TSNMF, AutoTSNMF
+from twofold.core.communities import graph_clusters
+from twofold.core.modularity import modularity
+from twofold.estimators.search.candidates import Preview, score
+from twofold.estimators.search.consensus import consensus_graph, consensus_labels
+from twofold.estimators.search.views import Candidate
+from twofold.metrics import clustering_accuracy
+
+GROUPS = problems.planted(120, 4, 0.3, 0.1)[1]
+
+
+def preview_of(seed, graph="heat", weight=1.0, chance=0.1):
+    """A graph of its own, and its clusters, of the same groups."""
+    W = weight * problems.planted(120, 4, 0.3, 0.1, seed)[0]
+    candidate = Candidate("pixels", graph, 5, 4, float(seed))
+    labels = graph_clusters(W, 4, 0, exchanges=False)
+    return Preview(candidate, 4, W, labels, chance, 0.0)
+
+
+def test_graphs_of_all_kinds_count_the_same_whatever_their_weights():
+    previews = [
+        *(preview_of(seed) for seed in range(2)),
+        preview_of(2, "subspace", weight=50.0),
+        preview_of(3, chance=0.9),  # the least excess of its kind
+    ]
+    first, second, third, _ = (each.adjacency.toarray() for each in previews)
+    parts = (first / first.sum() + second / second.sum()) / 2 + third / third.sum()
+    found = consensus_graph(previews, GROUPS).toarray()
+    np.testing.assert_allclose(found, parts / 2, rtol=1e-12)
+
+
+def test_graphs_that_err_at_different_samples_correct_each_other():
+    kinds = ("heat", "heat", "subspace", "subspace")
+    previews = [preview_of(seed, kind) for seed, kind in enumerate(kinds)]
+    labels = consensus_labels(previews)
+    alone = [clustering_accuracy(GROUPS, each.labels) for each in previews]
+    assert max(alone) < clustering_accuracy(GROUPS, labels)
+    scores = [score(each.labels, previews) for each in previews]
+    assert max(scores) < score(labels, previews)
+
+
+def test_no_graph_alone_means_no_change():
+    alone = preview_of(0)
+    labels = consensus_labels([alone])
+    assert modularity(alone.adjacency, labels) >= alone.modularity(alone.labels)
+    assert clustering_accuracy(alone.labels, labels) > 0.95
+
+
+def test_poor_candidates_are_no_start(monkeypatch):
+    """Their clusters would have the highest modularity in the consensus graph."""
+    good, poor = preview_of(0), preview_of(1, "subspace", chance=0.9)
+    started = []
+    monkeypatch.setattr(
+        "twofold.estimators.search.consensus.refine_labels",
+        lambda graph, labels: started.append(labels) or labels,
+    )
+    consensus_labels([good, poor])
+    assert len(started) == 1
+    np.testing.assert_array_equal(started[0], good.labels)
+
+
+def shuffled_images():
+    """Images in another order, some of them twice."""
+    order = np.random.default_rng(0).permutation(70) % 60
+    return problems.images()[order]
+
+
+def test_the_fit_starts_from_them_in_the_order_of_x():
+    images = shuffled_images()
+    auto = AutoTSNMF(3, random_state=0).fit(images)
+    model = auto.best_estimator_
+    np.testing.assert_array_equal(np.sort(np.unique(model.init)), [0.2, 1.2])
+    assert clustering_accuracy(auto.labels_, np.argmax(model.init, axis=1)) == 1
+    again = clone(model).fit(images)
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+    np.testing.assert_array_equal(again.components_, model.components_)
+
+
+def test_samples_do_not_go_back_to_the_clusters_of_one_graph():
+    noise = np.random.default_rng(0).normal(size=(60, 7, 6))
+    model = AutoTSNMF(3, random_state=0).fit(noise).best_estimator_
+    largest = model.coefficients_.argmax(axis=1)
+    np.testing.assert_array_equal(model.labels_, largest)
+    back = clone(model).set_params(assign_labels="graph").fit(noise)
+    assert not np.array_equal(back.labels_, model.labels_)
+
+
+def test_k_means_remains_if_it_is_asked_for():
+    base = TSNMF(assign_labels="k-means")
+    model = AutoTSNMF(3, estimator=base, random_state=0).fit(problems.images())
+    assert model.best_estimator_.assign_labels == "k-means"
+
+
+def test_labels_of_a_subset_are_no_start(monkeypatch):
+    monkeypatch.setattr("twofold.estimators.search.candidates.MAX_SAMPLES", 40)
+    model = AutoTSNMF(3, random_state=0).fit(problems.images()).best_estimator_
+    assert (model.init, model.assign_labels) == ("graph", "graph")
