@@ -318,8 +318,10 @@ def main() -> None:
     parser = pages.parser(__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
+    parser.add_argument("--cache", help="folder in which features are kept")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as temporary:
+        cache = options.cache or temporary
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as place:
                 text = PARTS[name](Path(place), cache, options.jobs)

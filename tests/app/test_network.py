@@ -1,6 +1,8 @@
 """Features of a network for a collection, and the choice between these and images."""
 
+import gc
 import json
+import weakref
 
 import numpy as np
 import problems
@@ -156,6 +158,71 @@ def test_many_photos_are_judged_by_some_of_them(marked, monkeypatch):
     assert sum(seen) == 30 + 60  # no cache
     assert len(found.features) == len(fitted.labels_) == 60
     assert clustering_accuracy(classes, fitted.labels_) == 1
+
+
+def test_ten_photos_for_each_cluster_are_looked_at(marked, monkeypatch):
+    seen = []
+
+    def run(batch, device):
+        seen.append(len(batch))
+        return seen_classes(batch, device)
+
+    stand_in(monkeypatch, run)
+    monkeypatch.setattr(choosing, "_SAMPLE", 5)
+    several = search().set_params(n_clusters=range(2, 5))
+    found, _ = choose(read(marked[0]), several, NetworkFeatures())
+    assert sum(seen) == 10 * 4 + 60
+    assert len(found.features) == 60
+
+
+@pytest.mark.parametrize(("sample", "parts"), [(60, 2), (30, 3)])
+def test_searches_share_the_time(marked, monkeypatch, sample, parts):
+    """Two searches of all photos, or two of some and one of all."""
+    stand_in(monkeypatch, seen_classes)
+    monkeypatch.setattr(choosing, "_SAMPLE", sample)
+    limits, fit = [], AutoTSNMF.fit
+    monkeypatch.setattr(
+        AutoTSNMF, "fit", lambda self, X: limits.append(self.max_time) or fit(self, X)
+    )
+    collection = read(marked[0])
+    choose(collection, search().set_params(max_time=60.0), NetworkFeatures())
+    assert limits == [60.0 / parts] * parts
+    limits.clear()
+    choose(collection, search(), NetworkFeatures())
+    assert limits == [None] * parts
+
+
+def test_what_was_chosen_from_is_not_kept(marked, monkeypatch):
+    """The samples of two searches are as large as what follows."""
+    stand_in(monkeypatch, seen_classes)
+    monkeypatch.setattr(choosing, "_SAMPLE", 30)
+    some, fit = [], AutoTSNMF.fit
+
+    def watched(self, X):
+        if len(X) == 60:
+            gc.collect()
+            assert all(each() is None for each in some)
+        some.append(weakref.ref(X))
+        return fit(self, X)
+
+    monkeypatch.setattr(AutoTSNMF, "fit", watched)
+    choose(read(marked[0]), search(), NetworkFeatures())
+    assert len(some) == 3
+
+
+@pytest.mark.parametrize(
+    "options", [{"maps": 2}, {"pooled": True}, {"frame": "pad"}], ids=str
+)
+def test_predict_maps_photos_as_the_fit_did(marked, monkeypatch, tmp_path, options):
+    stand_in(monkeypatch, seen_classes)
+    monkeypatch.setattr("pooch.os_cache", lambda name: str(tmp_path / "cache"))
+    images = read(marked[0], Reading(size=(32, 24), color=True)).images
+    np.save(tmp_path / "photos.npy", images)
+    network, out = NetworkFeatures(**options), tmp_path / "out"
+    collection = with_network(read(tmp_path / "photos.npy"), network)
+    cluster(collection, search(), out)
+    found, _, _ = predict(out, tmp_path / "photos.npy")
+    np.testing.assert_array_equal(found.features, collection.features)
 
 
 def test_the_results_tell_of_the_network_and_predict_by_it(

@@ -82,13 +82,13 @@ def choose(
     n, most = len(collection.images), _sample_size(search)
     if n <= most:
         return _better(collection, _limited(search, 2), network)
-    rows = np.random.RandomState(0).permutation(n)[:most]
-    some = _rows_of(collection, np.sort(rows))
-    takes_network, scores = _preferred(some, _limited(search, 3), network)
+    rows = np.sort(np.random.RandomState(0).permutation(n)[:most])
+    search = _limited(search, 3)
+    takes_network, scores = _preferred(_rows_of(collection, rows), search, network)
     collection = replace(collection, compared=scores)
     if takes_network:
         collection = with_network(collection, network)
-    return Chosen(collection, _fitted(_limited(search, 3), collection))
+    return Chosen(collection, _fitted(search, collection))
 
 
 def _preferred(
