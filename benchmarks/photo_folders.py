@@ -1,6 +1,7 @@
 """Folders of photos with known classes: real ones, and some that are made here."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +29,12 @@ FILES = ("umist", "coil20", "notmnist", "usps")
 
 SETS = ("yale", "orl", "jaffe", "pix", "semeion")
 """Sets of the paper."""
+
+LATER = ("eyaleb", "mnist")
+"""Two more."""
+
+Names = list[str] | None
+"""Names of folders; None for all."""
 
 MOST = 1200
 """Number of images of a set that are written, drawn at random."""
@@ -98,6 +105,13 @@ def written(name: str) -> Callable[[Path], None]:
     return write
 
 
+def mixed(folder: Path) -> None:
+    """Put both folders of real photos into one, of twenty kinds."""
+    for source in real_folders():
+        for kind in sorted(path for path in source.iterdir() if path.is_dir()):
+            shutil.copytree(kind, folder / f"{source.name} {kind.name}")
+
+
 MADE = {
     "crops": crops(PICTURES, 30, 0.5, 0.8, 1),
     "parts": crops(PICTURES, 40, 0.2, 0.5, 2),
@@ -109,18 +123,28 @@ MADE = {
 ALIGNED = {name: written(name) for name in (*SETS, *FILES)}
 """Folders of images that are aligned, faces, digits, letters and objects, by name."""
 
+AFTERWARDS = {name: written(name) for name in LATER} | {"mixed": mixed}
+"""Folders that were looked at when the choice of images or a network was made."""
 
-def photo_folders(place: Path) -> Iterator[tuple[str, Path]]:
+
+def real_folders() -> list[Path]:
+    """The folders of real photos."""
+    return sorted((data_folder() / "photos").iterdir())
+
+
+def photo_folders(place: Path, names: Names = None) -> Iterator[tuple[str, Path]]:
     """The names and folders of photos: the real ones, and the crops."""
-    for folder in sorted((data_folder() / "photos").iterdir()):
-        yield folder.name, folder
-    yield from made_folders(MADE, place)
+    for folder in real_folders():
+        if names is None or folder.name in names:
+            yield folder.name, folder
+    yield from made_folders(MADE, place, names)
 
 
 def made_folders(
-    makers: dict[str, Callable[[Path], None]], place: Path
+    makers: dict[str, Callable[[Path], None]], place: Path, names: Names = None
 ) -> Iterator[tuple[str, Path]]:
     """The names and folders that are made, in a place for them."""
     for name, write in makers.items():
-        write(place / name)
-        yield name, place / name
+        if names is None or name in names:
+            write(place / name)
+            yield name, place / name

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pages
 from joblib import Parallel, delayed
-from photo_folders import ALIGNED, made_folders, photo_folders
+from photo_folders import AFTERWARDS, ALIGNED, Names, made_folders, photo_folders
 from sklearn.cluster import KMeans, SpectralClustering
 from threadpoolctl import threadpool_limits
 
@@ -210,11 +210,11 @@ def method_jobs(folder: Folder) -> Iterator[Job]:
         yield DEFAULT, default, (folder, seed)
 
 
-def methods(place: Path, cache: str, n_jobs: int) -> str:
+def methods(place: Path, cache: str, n_jobs: int, only: Names) -> str:
     """All methods on the folders of photos."""
     table: dict[str, list[str]] = {}
     names = []
-    for name, path in photo_folders(place):
+    for name, path in photo_folders(place, only):
         folder = opened(name, path, cache)
         names.append(f"{name} ({folder.k})")
         rows = run(list(method_jobs(folder)), n_jobs)
@@ -234,11 +234,12 @@ def methods(place: Path, cache: str, n_jobs: int) -> str:
     return lines("accuracy / NMI", names, table)
 
 
-def choice(place: Path, cache: str, n_jobs: int) -> str:
+def choice(place: Path, cache: str, n_jobs: int, only: Names) -> str:
     """What is chosen, images or the network, on photos and on aligned images."""
     table: dict[str, list[str]] = {}
     lost = []
-    folders = [*photo_folders(place), *made_folders(ALIGNED, place)]
+    made = made_folders(ALIGNED | AFTERWARDS, place, only)
+    folders = [*photo_folders(place, only), *made]
     for name, path in folders:
         folder = opened(name, path, cache)
         jobs: list[Job] = []
@@ -282,11 +283,11 @@ COUNTS = (64, 128, 256, 512, 1280)
 """Numbers of features."""
 
 
-def settings(place: Path, cache: str, n_jobs: int) -> str:
+def settings(place: Path, cache: str, n_jobs: int, only: Names) -> str:
     """TSNMF by the number of features, and by its settings."""
     table: dict[str, list[str]] = {}
     names = []
-    for name, path in photo_folders(place):
+    for name, path in photo_folders(place, only):
         folder = opened(name, path, cache)
         names.append(name)
         jobs: list[Job] = []
@@ -318,13 +319,15 @@ def main() -> None:
     parser = pages.parser(__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
+    parser.add_argument("--folders", help="some of the folders, by commas")
     parser.add_argument("--cache", help="folder in which features are kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         cache = options.cache or temporary
+        only = options.folders.split(",") if options.folders else None
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as place:
-                text = PARTS[name](Path(place), cache, options.jobs)
+                text = PARTS[name](Path(place), cache, options.jobs, only)
             pages.publish(text, MARKER.format(name), options.into)
 
 

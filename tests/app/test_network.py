@@ -132,7 +132,7 @@ def test_files_are_cropped_alone(marked):
         with_network(read(marked[0]), NetworkFeatures(frame="pad"))
 
 
-def test_the_scores_are_means_over_the_graphs_of_both(grouped, monkeypatch):
+def test_the_scores_are_of_the_graphs_of_both(grouped, monkeypatch):
     stand_in(monkeypatch, lambda batch, device: noise_of(batch))
     collection = read(grouped)
     scores = choose(collection, search(), NetworkFeatures())[0].compared
@@ -140,8 +140,8 @@ def test_the_scores_are_means_over_the_graphs_of_both(grouped, monkeypatch):
     images = search().fit(collection.images)
     network = search().set_params(channels="pixels").fit(features)
     for name, labels in (("images", images.labels_), ("network", network.labels_)):
-        both = [each.score_labels(labels) for each in (images, network)]
-        assert scores[name] == pytest.approx(np.mean(both))
+        together = network.score_labels(labels, others=[images])
+        assert scores[name] == pytest.approx(together)
 
 
 def test_many_photos_are_judged_by_some_of_them(marked, monkeypatch):

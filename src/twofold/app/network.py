@@ -73,9 +73,8 @@ def choose(
 ) -> Chosen:
     """Fit a search to images and to features of a network, and take the better one.
 
-    Each of the two searches scores the clusters of both in its own graphs; the clusters
-    with the higher mean are taken. Those that only one representation shows, such as
-    the light of a place or the texture of a cloth, do not stand out in the other one.
+    The clusters of both are scored in the graphs of both searches taken together, as
+    those of the candidates of one search are, and the better clusters are taken.
     """
     if collection.features is not None:
         raise ValueError("network must be None for a collection that has features")
@@ -102,14 +101,13 @@ def _preferred(
 def _better(
     collection: Collection, search: AutoTSNMF, network: NetworkFeatures
 ) -> Chosen:
-    """Fit two searches, and return the one whose clusters stand out in both."""
+    """Fit two searches, and return the one whose clusters stand out more."""
     both = {IMAGES: collection, NETWORK: with_network(collection, network)}
     fitted = {name: _fitted(clone(search), each) for name, each in both.items()}
+    images, features = fitted[IMAGES], fitted[NETWORK]
     scores = {
-        name: float(
-            np.mean([each.score_labels(one.labels_) for each in fitted.values()])
-        )
-        for name, one in fitted.items()
+        name: images.score_labels(each.labels_, others=[features])
+        for name, each in fitted.items()
     }
     # A search that had nothing to compare scores NaN, and all labels likewise.
     unknown = {name for name, one in fitted.items() if math.isnan(one.best_score_)}

@@ -182,6 +182,10 @@ def inverses(matrices: Array) -> tuple[Array, Array]:
     return inverse, exists
 
 
+_SMALL_FACTOR = 128
+"""Half the size of triangular matrices from which on they are inverted by blocks."""
+
+
 def lower_inverses(factors: Array) -> Array:
     """Invert lower triangular matrices L (batch, d, d).
 
@@ -189,7 +193,7 @@ def lower_inverses(factors: Array) -> Array:
     those of one keep the cores busy while those of the other wait for them.
     """
     if is_numpy_array(factors):
-        return np.linalg.inv(factors)
+        return _lower_inverses_by_blocks(factors)
     import torch
 
     tensor: Tensor = factors
@@ -197,6 +201,23 @@ def lower_inverses(factors: Array) -> Array:
     return torch.linalg.solve_triangular(
         tensor, identity.expand_as(tensor), upper=False
     )
+
+
+def _lower_inverses_by_blocks(factors: np.ndarray) -> np.ndarray:
+    """Invert [[A, 0], [B, C]] to [[A^-1, 0], [-C^-1 B A^-1, C^-1]].
+
+    It takes a third of the operations of a general inverse, nearly all of them in
+    products of matrices.
+    """
+    half = factors.shape[-1] // 2
+    if half < _SMALL_FACTOR:
+        return np.linalg.inv(factors)
+    first = _lower_inverses_by_blocks(factors[..., :half, :half])
+    second = _lower_inverses_by_blocks(factors[..., half:, half:])
+    inverses = np.zeros_like(factors)
+    inverses[..., :half, :half], inverses[..., half:, half:] = first, second
+    inverses[..., half:, :half] = -second @ (factors[..., half:, :half] @ first)
+    return inverses
 
 
 def filter_dtype(array: Array) -> Any:

@@ -38,8 +38,9 @@ class ProjectedSide:
         return self.with_graph(replace(options, n_neighbors=n_neighbors))
 
     def with_graph(self, options: SolverOptions) -> "ProjectedSide":
-        """Return the same samples with another graph."""
+        """Return the same samples, in a batch of one, with another graph."""
         lists = None if self.tracked is None else self.tracked.lists
+        known = None if lists is None else lists.products
         graph, _ = update_graph(
             self.points,
             options.n_neighbors,
@@ -47,6 +48,7 @@ class ProjectedSide:
             lists,
             SEARCHES[options.neighbors],
             self.roots,
+            None if known is None else known[0].points[None],
         )
         return replace(self, graph=graph)
 

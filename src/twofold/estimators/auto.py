@@ -26,7 +26,7 @@ from twofold.estimators.problem import read_given
 from twofold.estimators.progress import SearchProgress
 from twofold.estimators.search.alternatives import alternatives
 from twofold.estimators.search.cache import cache_defect
-from twofold.estimators.search.candidates import CandidateProber, Preview, score
+from twofold.estimators.search.candidates import CandidateProber, Preview
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
     read_cluster_numbers,
@@ -44,6 +44,7 @@ from twofold.estimators.search.grid import (
 )
 from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.plots import plot_search
+from twofold.estimators.search.scores import score_in
 from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
@@ -314,35 +315,30 @@ class AutoTSNMF(
         self.alternatives_ = alternatives(compared, prober, labels)
         self.out_of_time_ = prober.out_of_time
 
-    def score_labels(self, labels: Any) -> float:
+    def score_labels(self, labels: Any, *, others: Sequence["AutoTSNMF"] = ()) -> float:
         """Score of any labels of the samples of the fit, in the graphs of the search.
 
         Labels of one search can thus be compared with those of another, which has seen
-        the same samples in another form: real clusters show in the graphs of both.
+        the same samples in another form.
 
         Parameters
         ----------
         labels : array-like of shape (n,)
             A cluster of each sample, in the order of X.
+        others : sequence of AutoTSNMF, default=()
+            Fitted searches of the same samples in other forms, such as features of a
+            network, whose graphs count as if they were candidates of this search.
 
         Returns
         -------
         float
-            As ``best_score_``, which is that of ``labels_``: the modularity beyond
-            that which chance gives ``n_clusters_`` clusters. NaN if nothing was
-            compared.
+            As ``best_score_``, which is that of ``labels_`` without ``others``: the
+            modularity beyond that which chance gives ``n_clusters_`` clusters. NaN if
+            nothing was compared.
         """
-        check_is_fitted(self)
-        given, n = np.asarray(to_numpy(labels)), len(to_numpy(self.labels_))
-        if given.shape != (n,):
-            raise ValueError(
-                f"labels must have shape ({n},), one for each sample of the fit, got "
-                f"{given.shape}"
-            )
-        if not self._compared:
-            return float("nan")
-        _, numbers = np.unique(given, return_inverse=True)
-        return score(numbers[self._rows], self._compared)
+        for search in (self, *others):
+            check_is_fitted(search)
+        return score_in((self, *others), labels)
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
         """Cluster of each sample, by the chosen model."""

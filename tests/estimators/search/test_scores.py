@@ -3,6 +3,7 @@
 import numpy as np
 import problems
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import twofold.estimators.search.candidates
 from twofold import AutoTSNMF
@@ -47,3 +48,42 @@ def test_copies_and_parts_of_the_samples(auto, monkeypatch):
 def test_other_numbers_of_labels_are_refused(auto, shape):
     with pytest.raises(ValueError, match=r"labels must have shape \(60,\), one for"):
         auto.score_labels(np.zeros(shape, int))
+
+
+def test_graphs_of_two_searches_are_those_of_one(auto):
+    """In another order of samples, whose labels follow; the best two of each kind."""
+    noise = np.random.default_rng(3).normal(size=(60, 7, 6))
+    noisy = problems.images() + 2 * noise
+    order = np.random.default_rng(2).permutation(60)
+    labels, other = auto.labels_[order], AutoTSNMF(3, random_state=0)
+    other.fit(noisy[order])
+    same = AutoTSNMF(3, random_state=0).fit(problems.images()[order])
+    kinds = {}
+    for search in (same, other):
+        for preview in search._compared:
+            excess = preview.excess(labels[search._rows])
+            kinds.setdefault(preview.candidate.graph, []).append(excess)
+    expected = np.mean([np.mean(sorted(each)[-2:]) for each in kinds.values()])
+    found = same.score_labels(labels, others=[other])
+    assert found == pytest.approx(expected)
+    assert found == pytest.approx(other.score_labels(labels, others=[same]))
+    assert found > other.score_labels(labels)
+
+
+def test_a_search_beside_itself_counts_its_best_graphs_twice(auto):
+    best = {}
+    for preview in auto._compared:
+        kind, excess = preview.candidate.graph, preview.excess(auto.labels_[auto._rows])
+        best[kind] = max(excess, best.get(kind, excess))
+    found = auto.score_labels(auto.labels_, others=[auto])
+    assert found == pytest.approx(np.mean(list(best.values())))
+
+
+def test_searches_of_other_samples_are_refused(auto):
+    fewer = AutoTSNMF(3, random_state=0).fit(problems.images()[:50])
+    with pytest.raises(
+        ValueError, match=r"others must be .* same 60 .*, got .*50"
+    ):
+        auto.score_labels(auto.labels_, others=[fewer])
+    with pytest.raises(NotFittedError):
+        auto.score_labels(auto.labels_, others=[AutoTSNMF(3)])

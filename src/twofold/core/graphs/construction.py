@@ -59,6 +59,7 @@ def update_graph(
     lists: GraphLists | None,
     search: Search = EXACT,
     roots: Array | None = None,
+    white: np.ndarray | None = None,
 ) -> tuple[Graph, GraphLists | None]:
     """Build the same graph from the lists of the last iteration.
 
@@ -72,6 +73,8 @@ def update_graph(
         None in the first iteration.
     search : Search
         Search for the rows whose lists are no longer certain.
+    white : array of shape (batch, n, d') or None
+        The ``whitened`` features, if they are known.
 
     Returns
     -------
@@ -90,8 +93,9 @@ def update_graph(
             update_lists, lists.nearest, points, q, search
         )
     if rule.from_affinities:
+        white = to_numpy(whitened(features)) if white is None else white
         (products, neighbors), product_lists = _update_all(
-            update_products, lists.products, to_numpy(whitened(features)), q, search
+            update_products, lists.products, white, q, search
         )
         shares = to_affinities(products), neighbors
     graph = rule.build(features, q, near, shares)

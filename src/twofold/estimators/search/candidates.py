@@ -21,6 +21,9 @@ from twofold.estimators.search.views import Candidate, View
 MAX_SAMPLES = 4000
 """Maximum number of samples in a preview; of more a random subset is drawn."""
 
+_N_GRAPHS = 2
+"""Number of graphs of each kind in which labels are scored, the best for them."""
+
 _POOR = 0.5
 """Fraction of the best score below which an energy weight is not tried further."""
 
@@ -64,7 +67,7 @@ def excess_by_kind(labels: np.ndarray, previews: Iterable[Preview]) -> dict[str,
     as well as in subspace affinities, and not for one candidate alone.
     """
     return {
-        kind: float(np.mean([excess for excess, _ in best]))
+        kind: _mean_of_best(excess for excess, _ in best)
         for kind, best in best_graphs(labels, previews).items()
     }
 
@@ -81,7 +84,7 @@ def best_graphs(
         scored = preview.excess(labels), preview
         kinds.setdefault(preview.candidate.graph, []).append(scored)
     return {
-        kind: sorted(each, key=lambda scored: scored[0])[-2:]
+        kind: sorted(each, key=lambda scored: scored[0])[-_N_GRAPHS:]
         for kind, each in kinds.items()
     }
 
@@ -94,6 +97,22 @@ def mean_excess(by_kind: dict[str, float]) -> float:
 def score(labels: np.ndarray, previews: Iterable[Preview]) -> float:
     """Return the score of labels in the graphs of previews."""
     return mean_excess(excess_by_kind(labels, previews))
+
+
+def joint_score(each: Iterable[tuple[np.ndarray, Sequence[Preview]]]) -> float:
+    """Return the score of labels in the graphs of several searches taken together.
+
+    The labels stand before the previews of each search, in the order of its samples.
+    """
+    kinds: dict[str, list[float]] = {}
+    for labels, previews in each:
+        for kind, best in best_graphs(labels, previews).items():
+            kinds.setdefault(kind, []).extend(excess for excess, _ in best)
+    return mean_excess({kind: _mean_of_best(found) for kind, found in kinds.items()})
+
+
+def _mean_of_best(excess: Iterable[float]) -> float:
+    return float(np.mean(sorted(excess)[-_N_GRAPHS:]))
 
 
 def fraction_of(best: float, fraction: float) -> float:
