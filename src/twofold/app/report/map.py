@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import PCA
 
 from twofold.app.report.plane import embed
+from twofold.core.isometry import shortened
 from twofold.core.neighbors.exact import nearest
 
 N_NEIGHBORS = 15
@@ -33,6 +34,7 @@ def layout(features: np.ndarray) -> np.ndarray:
     """
     if len(features) == 1:
         return np.full((1, 2), 0.5)
+    features = shortened(features[None])[0]  # distances alone matter
     squared, neighbors = _nearest(features)
     first, place = _different(squared, neighbors)
     rows = features[first]
