@@ -81,9 +81,7 @@ def test_a_search_beside_itself_counts_its_best_graphs_twice(auto):
 
 def test_searches_of_other_samples_are_refused(auto):
     fewer = AutoTSNMF(3, random_state=0).fit(problems.images()[:50])
-    with pytest.raises(
-        ValueError, match=r"others must be .* same 60 .*, got .*50"
-    ):
+    with pytest.raises(ValueError, match=r"others must be .* same 60 .*, got .*50"):
         auto.score_labels(auto.labels_, others=[fewer])
     with pytest.raises(NotFittedError):
         auto.score_labels(auto.labels_, others=[AutoTSNMF(3)])
