@@ -30,8 +30,6 @@ FILES = ("umist", "coil20", "notmnist", "usps")
 SETS = ("yale", "orl", "jaffe", "pix", "semeion")
 """Sets of the paper."""
 
-LATER = ("eyaleb", "mnist")
-"""Two more."""
 
 Names = list[str] | None
 """Names of folders; None for all."""
@@ -123,8 +121,8 @@ MADE = {
 ALIGNED = {name: written(name) for name in (*SETS, *FILES)}
 """Folders of images that are aligned, faces, digits, letters and objects, by name."""
 
-AFTERWARDS = {name: written(name) for name in LATER} | {"mixed": mixed}
-"""Folders that were looked at when the choice of images or a network was made."""
+AFTERWARDS = {name: written(name) for name in ("eyaleb", "mnist")} | {"mixed": mixed}
+"""Folders that were looked at after the rule had been chosen that they try."""
 
 
 def real_folders() -> list[Path]:
@@ -135,7 +133,7 @@ def real_folders() -> list[Path]:
 def photo_folders(place: Path, names: Names = None) -> Iterator[tuple[str, Path]]:
     """The names and folders of photos: the real ones, and the crops."""
     for folder in real_folders():
-        if names is None or folder.name in names:
+        if is_asked_for(folder.name, names):
             yield folder.name, folder
     yield from made_folders(MADE, place, names)
 
@@ -145,6 +143,18 @@ def made_folders(
 ) -> Iterator[tuple[str, Path]]:
     """The names and folders that are made, in a place for them."""
     for name, write in makers.items():
-        if names is None or name in names:
+        if is_asked_for(name, names):
             write(place / name)
             yield name, place / name
+
+
+def is_asked_for(name: str, names: Names) -> bool:
+    return names is None or name in names
+
+
+def check_names(names: Names) -> None:
+    """Raise SystemExit for a folder that there is not."""
+    known = [*(folder.name for folder in real_folders()), *MADE, *ALIGNED, *AFTERWARDS]
+    wrong = sorted(set(names or []) - set(known))
+    if wrong:
+        raise SystemExit(f"--folders must be some of {', '.join(known)}, got {wrong}")

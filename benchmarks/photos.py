@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pages
 from joblib import Parallel, delayed
-from photo_folders import AFTERWARDS, ALIGNED, Names, made_folders, photo_folders
+from photo_folders import (
+    AFTERWARDS,
+    ALIGNED,
+    Names,
+    check_names,
+    made_folders,
+    photo_folders,
+)
 from sklearn.cluster import KMeans, SpectralClustering
 from threadpoolctl import threadpool_limits
 
@@ -322,9 +329,12 @@ def main() -> None:
     parser.add_argument("--folders", help="some of the folders, by commas")
     parser.add_argument("--cache", help="folder in which features are kept")
     options = parser.parse_args()
+    only = options.folders.split(",") if options.folders else None
+    check_names(only)
+    if only and options.into:
+        parser.error("--folders must be left out with --into, which takes whole tables")
     with tempfile.TemporaryDirectory() as temporary:
         cache = options.cache or temporary
-        only = options.folders.split(",") if options.folders else None
         for name in options.only.split(","):
             with tempfile.TemporaryDirectory() as place:
                 text = PARTS[name](Path(place), cache, options.jobs, only)

@@ -111,20 +111,37 @@ def test_images_are_taken_where_a_network_tells_nothing(grouped, monkeypatch):
     np.testing.assert_array_equal(fitted.labels_, expected.labels_)
 
 
-def test_a_network_with_nothing_to_compare_is_not_taken(grouped, monkeypatch):
-    stand_in(monkeypatch, seen_classes)
+def with_nothing_compared(monkeypatch, channels):
+    """Have searches in these channels find no graph that is connected well enough."""
     fit = AutoTSNMF.fit
 
     def nothing(self, X):
         found = fit(self, X)
-        if self.channels == "pixels":  # of features
+        if self.channels == channels:
             found._compared, found.best_score_ = [], float("nan")
         return found
 
     monkeypatch.setattr(AutoTSNMF, "fit", nothing)
+
+
+def test_images_with_nothing_to_compare_are_not_taken(grouped, monkeypatch):
+    stand_in(monkeypatch, lambda batch, device: noise_of(batch))
+    with_nothing_compared(monkeypatch, "auto")
+    found, _ = choose(read(grouped), search(), NetworkFeatures())
+    assert found.network is not None
+    assert np.isnan(found.compared["images"])
+
+
+def test_a_network_with_nothing_to_compare_is_not_taken(marked, monkeypatch):
+    """Though its clusters, which are the classes, would be the better ones."""
+    grouped = marked[0]
+    stand_in(monkeypatch, seen_classes)
+    with_nothing_compared(monkeypatch, "pixels")  # of features
     found, fitted = choose(read(grouped), search(), NetworkFeatures())
     assert found.network is None
     assert np.isfinite(fitted.best_score_)
+    assert np.isnan(found.compared["network"])
+    assert np.isfinite(found.compared["images"])
 
 
 def test_files_are_cropped_alone(marked):

@@ -211,6 +211,18 @@ def test_by_k_means_new_samples_join_the_nearest_center(graph):
     np.testing.assert_array_equal(model.predict(new), nearest)
 
 
+@pytest.mark.parametrize("assign", ["graph", "coefficients"])
+def test_samples_without_an_edge_join_the_nearest_mean_of_coefficients(assign):
+    flat = problems.images(h=4, w=5).reshape(60, -1)
+    model = TSNMF(3, graph="heat", assign_labels=assign, random_state=0).fit(flat)
+    rows = model.coefficients_
+    centers = [rows[model.labels_ == j].mean(axis=0) for j in range(3)]
+    np.testing.assert_allclose(model.state_.centers, centers, rtol=1e-9)
+    far = 100 * np.random.default_rng(1).normal(size=(20, 20))
+    nearest = cdist(model.transform(far), centers).argmin(axis=1)
+    np.testing.assert_array_equal(model.predict(far), nearest)
+
+
 @pytest.mark.parametrize("graph", problems.GRAPHS)
 def test_samples_brighter_than_all_join_their_group(graph):
     """Of vectors the lengths count, and heat does not reach so far."""

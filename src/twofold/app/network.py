@@ -109,11 +109,11 @@ def _better(
         name: images.score_labels(each.labels_, others=[features])
         for name, each in fitted.items()
     }
-    # A search that had nothing to compare scores NaN, and all labels likewise.
-    unknown = {name for name, one in fitted.items() if math.isnan(one.best_score_)}
-    best = NETWORK if scores[NETWORK] > scores[IMAGES] else IMAGES
-    if unknown:
-        best = NETWORK if unknown == {IMAGES} else IMAGES
+    # Clusters of a search that had nothing to compare are not told from any others.
+    unknown = {name for name, each in fitted.items() if math.isnan(each.best_score_)}
+    scores |= dict.fromkeys(unknown, math.nan)
+    better = scores[NETWORK] > scores[IMAGES] or unknown == {IMAGES}
+    best = NETWORK if better else IMAGES
     return Chosen(replace(both[best], compared=scores), fitted[best])
 
 

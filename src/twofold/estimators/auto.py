@@ -46,6 +46,7 @@ from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.plots import plot_search
 from twofold.estimators.search.scores import score_in
 from twofold.estimators.search.views import Candidate
+from twofold.estimators.threads import suitable_threads
 from twofold.estimators.tsnmf import TSNMF
 
 
@@ -58,8 +59,10 @@ class AutoTSNMF(
     and the clusters of these graphs. The score of clusters is their excess modularity,
     the modularity beyond that of a rewired graph, in the two best graphs of each kind:
     real clusters show in nearness as well as in subspace affinities. Candidates that
-    are nearly as good as the best offer each other their labels. The best candidate is
-    fitted with all graph weights and starts, and the fit of the best score is kept.
+    are nearly as good as the best offer each other their labels, and the best of these
+    after moves in the mean of the scored graphs, the consensus, are the first start.
+    The best candidate is fitted with all graph weights and starts, and the fit of the
+    best score is kept.
 
     Parameters
     ----------
@@ -82,7 +85,8 @@ class AutoTSNMF(
         Kinds of graphs to try, see ``TSNMF``. The subspace graphs are left out for
         samples of fewer than 32 entries.
     graph_weights : sequence of float, default=(1.0,)
-        lambda_2 to try in fits of the best candidate.
+        lambda_2 to try in fits of the best candidate. Fits that keep the labels of
+        their start tie, and the first of them is taken.
     n_starts : int, default=1
         Number of starts of these fits.
     max_fits : int, default=10
@@ -95,7 +99,9 @@ class AutoTSNMF(
         Model with the parameters that are not searched: ``tol``, ``scale``,
         ``missing_values``, ``device`` and so on. Its ``n_neighbors`` is used for all
         graphs. It must leave its directions, graph and weights at their defaults, and
-        its number of clusters is not used. ``TSNMF(align=True)`` aligns images once,
+        its number of clusters is not used. If it leaves ``init``, ``assign_labels``,
+        ``tol`` and ``max_iter`` at their defaults as well, the first fit starts from
+        the consensus and keeps it. ``TSNMF(align=True)`` aligns images once,
         before all candidates. None stands for ``TSNMF()``.
     missing_values : float or None, default=None
         As for TSNMF; None leaves it to the ``estimator``.
@@ -110,8 +116,10 @@ class AutoTSNMF(
     Attributes
     ----------
     best_estimator_ : TSNMF
-        The fitted model that was chosen. Its ``init`` is an array if its start was
-        found in the graph of another candidate.
+        The fitted model that was chosen. If it has started from the consensus, its
+        ``init`` is an array with a row for each sample of X and its ``assign_labels``
+        is "coefficients", so that a clone fits X, and no other samples, again. So it is
+        for up to 4,000 samples, all of which are previewed.
     best_score_ : float
         Its score: 0 for chance, always below 1; NaN if no graph could be compared.
     labels_ : array of shape (n,)
@@ -241,7 +249,8 @@ class AutoTSNMF(
         # A preview counts for half a fit.
         candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
         progress.totals = {"candidate": len(candidates), "fit": n_fits}
-        previews = self._preview_all(prober, candidates)
+        with suitable_threads(prober.largest_samples()):
+            previews = self._preview_all(prober, candidates)
         if previews:
             plan = FitPlan(seeds, graph_weights, n_fits, progress)
             fits = fit_best(base, previews, prober, plan, X)
@@ -333,8 +342,9 @@ class AutoTSNMF(
         -------
         float
             As ``best_score_``, which is that of ``labels_`` without ``others``: the
-            modularity beyond that which chance gives ``n_clusters_`` clusters. NaN if
-            nothing was compared.
+            modularity beyond that which chance gives as many clusters as the search
+            has, also in the graphs of ``others``. Searches that had nothing to compare
+            are passed over; NaN if none had.
         """
         for search in (self, *others):
             check_is_fitted(search)

@@ -134,6 +134,8 @@ class FittedState:
 
         With K-means, whose labels are those of the nearest center, the training samples
         are predicted as new samples are, since a fit stops before V is at its optimum.
+        For other labels centers are asked for samples without an edge alone, and the
+        rows of V are near enough.
         """
         if self.known_centers is not None:
             return self.known_centers

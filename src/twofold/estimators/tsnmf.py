@@ -26,6 +26,7 @@ from twofold.estimators.problem import Problem, lowest, read_problem
 from twofold.estimators.progress import CallbackSupportMixin, FitProgress
 from twofold.estimators.reading import is_nan
 from twofold.estimators.scaling import SCALES
+from twofold.estimators.threads import suitable_threads
 
 
 class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
@@ -96,9 +97,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         tensors or on a ``device`` are always exact.
     assign_labels : {"graph", "coefficients", "k-means"}, default="graph"
         How V is turned into labels. "coefficients": each sample is in the cluster of
-        its largest coefficient. "graph": it starts there, and samples then move while
-        that raises the modularity of the labels in the learned graphs. "k-means":
-        K-means on V, as in the paper.
+        its largest coefficient, or K-means on V where that leaves a cluster empty.
+        "graph": it starts there, and samples then move while that raises the modularity
+        of the labels in the learned graphs. "k-means": K-means on V, as in the paper.
     init : {"graph", "spectral", "k-means", "random"} or array-like, default="graph"
         The start of V. "graph": indicators of the clusters of the graphs under the
         directions of a single cluster, by K-means in their spectral embedding, or
@@ -296,9 +297,10 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self : TSNMF
         """
         problem = read_problem(self, X, mask)
-        with FitProgress(self, X) as progress:
-            [solutions] = problem.solve([problem.weights], progress)
-        return set_fitted(self, problem, lowest(solutions), problem.weights)
+        with suitable_threads(problem.samples):
+            with FitProgress(self, X) as progress:
+                [solutions] = problem.solve([problem.weights], progress)
+            return set_fitted(self, problem, lowest(solutions), problem.weights)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
@@ -341,12 +343,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         default = problem.bank.energy_weight
         weights = [term_weights(model, default) for model in models]
         check_weights(weights, problem.samples)
-        with FitProgress(self, X) as progress:
-            batches = problem.solve(weights, progress)
-        for model, solutions, own in zip(models, batches, weights, strict=True):
-            for name, value in read.items():
-                setattr(model, name, value)
-            set_fitted(model, problem, lowest(solutions), own)
+        with suitable_threads(problem.samples):
+            with FitProgress(self, X) as progress:
+                batches = problem.solve(weights, progress)
+            for model, solutions, own in zip(models, batches, weights, strict=True):
+                for name, value in read.items():
+                    setattr(model, name, value)
+                set_fitted(model, problem, lowest(solutions), own)
         return models
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:

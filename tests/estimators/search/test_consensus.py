@@ -1,7 +1,11 @@
 """Labels on which the graphs of a search agree, and the fit that starts from them."""
 
+from dataclasses import replace
+from unittest import mock
+
 import numpy as np
 import problems
+import pytest
 from sklearn.base import clone
 
 from twofold import TSNMF, AutoTSNMF
@@ -9,8 +13,16 @@ from twofold.core.communities import graph_clusters
 from twofold.core.modularity import modularity
 from twofold.estimators.search.candidates import Preview, score
 from twofold.estimators.search.consensus import consensus_graph, consensus_labels
+from twofold.estimators.search.grid import fit_again
 from twofold.estimators.search.views import Candidate
 from twofold.metrics import clustering_accuracy
+
+
+def consensus_of(previews):
+    """The consensus of previews that are all nearly as good as the best."""
+    with mock.patch("twofold.estimators.search.offers._NEARLY", -9.0):
+        return consensus_labels(previews)
+
 
 GROUPS = problems.planted(120, 4, 0.3, 0.1)[1]
 
@@ -65,6 +77,29 @@ def test_poor_candidates_are_no_start(monkeypatch):
     np.testing.assert_array_equal(started[0], good.labels)
 
 
+def test_the_best_after_moves_may_have_been_second():
+    """The first is the clusters of one half of the edges, the second of all of them."""
+    rng = np.random.default_rng(0)
+    whole, groups = problems.planted(120, 4, 0.3, 0.05)
+    noise = rng.permutation(GROUPS)
+    previews = []
+    for seed, labels in enumerate((noise, groups)):
+        each = preview_of(seed, chance=0.0)
+        previews.append(replace(each, adjacency=whole, labels=labels))
+    found = consensus_of(previews)
+    assert clustering_accuracy(groups, found) == 1
+    assert modularity(whole, found) > modularity(whole, noise)
+
+
+def test_clusters_are_named_in_the_order_of_their_samples():
+    """Whatever they are called by the candidate that they come from."""
+    each = preview_of(0)
+    renamed = replace(each, labels=3 - each.labels)
+    found = consensus_labels([renamed])
+    first = [np.flatnonzero(found == cluster)[0] for cluster in range(4)]
+    assert first == sorted(first)
+
+
 def shuffled_images():
     """Images in another order, some of them twice."""
     order = np.random.default_rng(0).permutation(70) % 60
@@ -91,10 +126,29 @@ def test_samples_do_not_go_back_to_the_clusters_of_one_graph():
     assert not np.array_equal(back.labels_, model.labels_)
 
 
-def test_k_means_remains_if_it_is_asked_for():
-    base = TSNMF(assign_labels="k-means")
-    model = AutoTSNMF(3, estimator=base, random_state=0).fit(problems.images())
-    assert model.best_estimator_.assign_labels == "k-means"
+@pytest.mark.parametrize(
+    "own",
+    [{"assign_labels": "k-means"}, {"init": "spectral"}, {"tol": 0.04}],
+    ids=str,
+)
+def test_what_the_estimator_says_of_starts_and_ends_remains(own):
+    auto = AutoTSNMF(3, estimator=TSNMF(**own), random_state=0)
+    parameters = auto.fit(problems.images()).best_estimator_.get_params()
+    expected = {"init": "graph", "assign_labels": "graph"} | own
+    assert {name: parameters[name] for name in expected} == expected
+
+
+def test_other_starts_are_their_own(monkeypatch):
+    starts = []
+
+    def watched(model, *args):
+        starts.append(model.init)
+        return fit_again(model, *args)
+
+    monkeypatch.setattr("twofold.estimators.search.grid.fit_again", watched)
+    AutoTSNMF(3, n_starts=3, random_state=0).fit(problems.images())
+    assert isinstance(starts[0], np.ndarray)
+    assert starts[1:] == ["graph", "graph"]
 
 
 def test_labels_of_a_subset_are_no_start(monkeypatch):

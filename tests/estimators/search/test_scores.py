@@ -85,3 +85,13 @@ def test_searches_of_other_samples_are_refused(auto):
         auto.score_labels(auto.labels_, others=[fewer])
     with pytest.raises(NotFittedError):
         auto.score_labels(auto.labels_, others=[AutoTSNMF(3)])
+
+
+def test_searches_that_compared_nothing_are_passed_over(auto):
+    empty = AutoTSNMF(3, random_state=0).fit(problems.images())
+    empty._compared = []
+    assert np.isnan(empty.score_labels(auto.labels_))
+    assert np.isnan(empty.score_labels(auto.labels_, others=[empty]))
+    for first, second in ((auto, empty), (empty, auto)):
+        found = first.score_labels(auto.labels_, others=[second])
+        assert found == pytest.approx(auto.best_score_)

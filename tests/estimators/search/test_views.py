@@ -1,5 +1,7 @@
 """Graphs of candidates that share the projected samples are those made alone."""
 
+import tracemalloc
+
 import numpy as np
 import problems
 import pytest
@@ -32,3 +34,15 @@ def test_previews_do_not_depend_on_those_before(n):
         assert apart.max() <= 1e-12 * alone[0].max()
         np.testing.assert_array_equal(labels, alone[1])
         np.testing.assert_allclose(chance, alone[2], 0, 1e-9)
+
+
+def test_long_samples_are_not_kept_once_more_by_their_previews():
+    """Projected, they would be twice as large as the samples with all directions."""
+    images = np.random.default_rng(0).normal(size=(40, 6, 7, 200))
+    view = view_of(images)
+    tracemalloc.start()
+    for r in (4, 7):
+        view.graph_and_clusters(Candidate("pixels", "heat", 5, r, 1.0), 3)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 0.3 * images.nbytes

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from twofold.channels import BANKS, PIXELS, Bank
@@ -212,8 +211,10 @@ def fit_best(
         model = clone(base).set_params(
             n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
-        if not fits and prober.all_previewed:
-            _start_from(model, prober.labels_as_given(consensus_labels(previews)))
+        if not fits and prober.all_previewed and starts_from_consensus(base):
+            labels = prober.labels_as_given(consensus_labels(previews))
+            start = indicators(labels, best.k)
+            model.set_params(init=start, assign_labels="coefficients")
         begin = time.perf_counter()
         pairs = [(best.candidate.energy_weight, weight) for weight in weights]
         models = fit_again(model, pairs, problem, base, X)
@@ -226,11 +227,17 @@ def fit_best(
     return fits
 
 
-def _start_from(model: TSNMF, labels: np.ndarray) -> None:
-    """Have a fit start from labels (n,), and not leave them for its own graph."""
-    model.set_params(init=indicators(labels, model.n_clusters))
-    if model.assign_labels == "graph":
-        model.set_params(assign_labels="coefficients")
+_OWN = ("init", "assign_labels", "tol", "max_iter")
+"""Parameters of an estimator for which fits start, and end, as it says."""
+
+
+def starts_from_consensus(base: TSNMF) -> bool:
+    """Return whether the first fit starts from the consensus, and keeps its labels.
+
+    A fit that goes on for long leaves its start, and its labels need the graph.
+    """
+    usual = TSNMF().get_params()
+    return all(getattr(base, name) == usual[name] for name in _OWN)
 
 
 def fit_again(
