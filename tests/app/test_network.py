@@ -259,6 +259,8 @@ def test_the_results_tell_of_the_network_and_predict_by_it(
     assert "features that a trained network, efficientnet-lite0, finds in them" in page
     assert "given with them" not in page
     assert report["parameters"]["channels"] == "network"
+    tried = report["search"]["previews"] + report["search"]["fits"]
+    assert {trial["channels"] for trial in tried} == {"network"}
     assert {row["channels"] for row in table(out / "search.csv")} == {"network"}
     rows = table(out / "assignments.csv")
     labels = [int(row["cluster"]) for row in rows]

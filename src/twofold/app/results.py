@@ -5,9 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from twofold.app.collection import NETWORK, Collection
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.isometry import shortened
 from twofold.core.prediction import reconstruction_errors
+from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.labels import mean_rows
 from twofold.estimators.reading import from_stack, read_numbers, to_stack
 from twofold.estimators.scaling import divisors, row_blocks, sample_norms
@@ -40,6 +42,14 @@ def stand_out(score: float, n_clusters: int) -> bool:
     1 - 1/k.
     """
     return score >= _STANDS_OUT * (1 - 1 / n_clusters)
+
+
+def tried_by(search: AutoTSNMF, collection: Collection) -> dict[str, list[Any]]:
+    """Return the table of a search; features of a network are channels of that name."""
+    columns = dict(search.search_results_)
+    if collection.network is not None:
+        columns["channels"] = [NETWORK] * len(columns["channels"])
+    return columns
 
 
 def channels_of(model: TSNMF) -> str:

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from twofold.app.collection import (
-    NETWORK,
     Collection,
     Reading,
     Source,
@@ -45,6 +44,7 @@ from twofold.app.results import (
     assign_new,
     assign_trained,
     filled_in,
+    tried_by,
     typical_orders,
     typicality,
 )
@@ -232,9 +232,7 @@ def _write_files(
         save_samples(new / "completed.npy", collection.images)
     if search is not None:
         yield "search.csv"
-        columns = search.search_results_
-        if collection.network is not None:
-            columns = columns | {"channels": [NETWORK] * len(columns["channels"])}
+        columns = tried_by(search, collection)
         save_csv(new / "search.csv", *search_table(columns))
     if sort:
         yield SORTED

@@ -1,5 +1,6 @@
 """AutoTSNMF: TSNMF that chooses its parameters from the samples, without labels."""
 
+import reprlib
 import time
 from collections.abc import Sequence
 from math import inf
@@ -46,7 +47,6 @@ from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.plots import plot_search
 from twofold.estimators.search.scores import score_in
 from twofold.estimators.search.views import Candidate
-from twofold.estimators.threads import suitable_threads
 from twofold.estimators.tsnmf import TSNMF
 
 
@@ -249,8 +249,7 @@ class AutoTSNMF(
         # A preview counts for half a fit.
         candidates = candidates[: max(1, 2 * (self.max_fits - n_fits))]
         progress.totals = {"candidate": len(candidates), "fit": n_fits}
-        with suitable_threads(prober.largest_samples()):
-            previews = self._preview_all(prober, candidates)
+        previews = self._preview_all(prober, candidates)
         if previews:
             plan = FitPlan(seeds, graph_weights, n_fits, progress)
             fits = fit_best(base, previews, prober, plan, X)
@@ -346,6 +345,11 @@ class AutoTSNMF(
             has, also in the graphs of ``others``. Searches that had nothing to compare
             are passed over; NaN if none had.
         """
+        if not all(isinstance(each, AutoTSNMF) for each in others):
+            raise TypeError(
+                "others must be a sequence of AutoTSNMF, got "
+                f"{reprlib.repr([type(each).__name__ for each in others])}"
+            )
         for search in (self, *others):
             check_is_fitted(search)
         return score_in((self, *others), labels)

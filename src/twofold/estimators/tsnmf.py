@@ -26,7 +26,6 @@ from twofold.estimators.problem import Problem, lowest, read_problem
 from twofold.estimators.progress import CallbackSupportMixin, FitProgress
 from twofold.estimators.reading import is_nan
 from twofold.estimators.scaling import SCALES
-from twofold.estimators.threads import suitable_threads
 
 
 class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
@@ -297,10 +296,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self : TSNMF
         """
         problem = read_problem(self, X, mask)
-        with suitable_threads(problem.samples):
-            with FitProgress(self, X) as progress:
-                [solutions] = problem.solve([problem.weights], progress)
-            return set_fitted(self, problem, lowest(solutions), problem.weights)
+        with FitProgress(self, X) as progress:
+            [solutions] = problem.solve([problem.weights], progress)
+        return set_fitted(self, problem, lowest(solutions), problem.weights)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
@@ -343,13 +341,12 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         default = problem.bank.energy_weight
         weights = [term_weights(model, default) for model in models]
         check_weights(weights, problem.samples)
-        with suitable_threads(problem.samples):
-            with FitProgress(self, X) as progress:
-                batches = problem.solve(weights, progress)
-            for model, solutions, own in zip(models, batches, weights, strict=True):
-                for name, value in read.items():
-                    setattr(model, name, value)
-                set_fitted(model, problem, lowest(solutions), own)
+        with FitProgress(self, X) as progress:
+            batches = problem.solve(weights, progress)
+        for model, solutions, own in zip(models, batches, weights, strict=True):
+            for name, value in read.items():
+                setattr(model, name, value)
+            set_fitted(model, problem, lowest(solutions), own)
         return models
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:

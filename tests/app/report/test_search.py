@@ -103,7 +103,7 @@ def test_the_curve_of_the_numbers(auto, searched):
 
 def test_one_number_of_clusters_has_no_curve(images, searched):
     auto = AutoTSNMF(3, max_time=0, random_state=0).fit(images)
-    alone = msgspec.to_builtins(describe_search(auto))
+    alone = msgspec.to_builtins(describe_search(auto, Collection("x", images, [])))
     assert alone["numbers"] is None
     assert alone["out_of_time"] is True
     assert alone["tried"] == len(alone["previews"]) == 1

@@ -83,6 +83,8 @@ def test_searches_of_other_samples_are_refused(auto):
     fewer = AutoTSNMF(3, random_state=0).fit(problems.images()[:50])
     with pytest.raises(ValueError, match=r"others must be .* same 60 .*, got .*50"):
         auto.score_labels(auto.labels_, others=[fewer])
+    with pytest.raises(TypeError, match=r"others must be .* got \['str'\]"):
+        auto.score_labels(auto.labels_, others="x")
     with pytest.raises(NotFittedError):
         auto.score_labels(auto.labels_, others=[AutoTSNMF(3)])
 

@@ -1,6 +1,5 @@
 """Previews of the candidates of a search: their graphs before any iteration."""
 
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.channels import BANKS, Bank
-from twofold.core.arrays import Array, to_numpy
+from twofold.core.arrays import to_numpy
 from twofold.core.modularity import modularity
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import draw_seeds
@@ -177,11 +176,6 @@ class CandidateProber:
         if self.all_previewed:
             return self.views[channels].problem
         return make_problem(self.base, self.given, self.banks[channels])
-
-    def largest_samples(self) -> Array:
-        """Return the samples of the previews in the channels with most entries."""
-        every = (view.samples for view in self.views.values())
-        return max(every, key=lambda samples: math.prod(samples.shape))
 
     def parameters(self, candidate: Candidate) -> dict[str, Any]:
         """Return the parameters of TSNMF that a candidate stands for."""

@@ -4,10 +4,11 @@ import math
 from itertools import pairwise
 from typing import Any
 
+from twofold.app.collection import Collection
 from twofold.app.report.chart import line_chart
 from twofold.app.report.clustering import Clustering
 from twofold.app.report.schema import Count, Fraction, Number, Part
-from twofold.app.results import stand_out
+from twofold.app.results import stand_out, tried_by
 from twofold.channels import PIXELS
 from twofold.estimators.auto import AutoTSNMF
 
@@ -95,14 +96,12 @@ def build_search(clustering: Clustering) -> Search | None:
     """Return a description of the search, or None if there was none."""
     if clustering.search is None:
         return None
-    return describe_search(clustering.search, clustering.collection.compared)
+    return describe_search(clustering.search, clustering.collection)
 
 
-def describe_search(
-    search: AutoTSNMF, compared: dict[str, float] | None = None
-) -> Search:
-    """Return a description of a fitted search; see ``Collection`` for ``compared``."""
-    rows = _rows(search)
+def describe_search(search: AutoTSNMF, collection: Collection) -> Search:
+    """Return a description of a search that was fitted to a collection."""
+    rows, compared = _rows(search, collection), collection.compared
     previews, fits = (_best_trials(rows, stage) for stage in ("preview", "fit"))
     curve = search.cluster_numbers_
     return Search(
@@ -125,9 +124,9 @@ def describe_search(
     )
 
 
-def _rows(search: AutoTSNMF) -> list[dict[str, Any]]:
+def _rows(search: AutoTSNMF, collection: Collection) -> list[dict[str, Any]]:
     """Return the rows of the search table that have the chosen number of clusters."""
-    columns = search.search_results_
+    columns = tried_by(search, collection)
     rows = [
         dict(zip(columns, row, strict=True))
         for row in zip(*columns.values(), strict=True)
