@@ -305,6 +305,7 @@ class AutoTSNMF(
                 self.cluster_numbers_, self.n_clusters_ = curve, curve.chosen
         previews = offer_labels(prober.preview_all(candidates, self.n_clusters_))
         prober.replace(previews)
+        prober.forget()
         return previews
 
     def _set_fitted(self, prober: CandidateProber, fits: list[Fit]) -> None:

@@ -44,5 +44,18 @@ def test_long_samples_are_not_kept_once_more_by_their_previews():
     for r in (4, 7):
         view.graph_and_clusters(Candidate("pixels", "heat", 5, r, 1.0), 3)
     kept, _ = tracemalloc.get_traced_memory()
+    view.forget()
+    left, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 0.3 * images.nbytes
+    assert left < 0.1 * kept
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES[:2])
+def test_what_is_forgotten_is_made_anew(candidate):
+    view = view_of(problems.images()[np.arange(70) % 60])  # some of them twice
+    shared, labels, _ = view.graph_and_clusters(candidate, 3)
+    view.forget()
+    again, found, _ = view.graph_and_clusters(candidate, 3)
+    assert abs(shared - again).max() == 0
+    np.testing.assert_array_equal(labels, found)

@@ -12,12 +12,10 @@ samples. The largest affinities of a sample are therefore found by a search for 
 largest absolute inner products, and no n x n array is ever held.
 """
 
-import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import (
     Array,
-    like,
     lower_inverses,
     positive_or_one,
     squared_norms,
@@ -89,10 +87,7 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     features, scale = _unit_mean_square(features)
     across = xp.matrix_transpose(features)
     if d <= n:
-        # Of single precision, rounding errors of F'F could be as large as the ridge.
-        wide = xp.astype(features, xp.float64)
-        gram = xp.matrix_transpose(wide) @ wide
-        inverse = lower_inverses(_cholesky(gram, ridge))
+        inverse = lower_inverses(_cholesky(_gram(features), ridge))
         return scale * xp.astype(xp.matrix_transpose(inverse), features.dtype)
     values, vectors = xp.linalg.eigh(features @ across)
     values = xp.clip(values, min=0.0)[:, None, :]
@@ -112,7 +107,19 @@ def _unit_mean_square(features: Array) -> tuple[Array, Array]:
     return features * scale, scale
 
 
+def _gram(features: Array) -> Array:
+    """Compute F'F (batch, d, d) in double precision.
+
+    In single precision its rounding errors could be as large as the ridge.
+    """
+    xp = array_namespace(features)
+    wide = xp.astype(features, xp.float64)
+    return xp.matrix_transpose(wide) @ wide
+
+
 def _cholesky(gram: Array, ridge: float) -> Array:
-    """Return the factor L (batch, d, d) of F'F + ridge I = L L'."""
+    """Return the factor L (batch, d, d) of F'F + ridge I = L L'; F'F is overwritten."""
     xp = array_namespace(gram)
-    return xp.linalg.cholesky(gram + like(ridge * np.eye(gram.shape[-1]), gram))
+    diagonal = xp.arange(gram.shape[-1], device=device(gram))
+    gram[:, diagonal, diagonal] += ridge
+    return xp.linalg.cholesky(gram)

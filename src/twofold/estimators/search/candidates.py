@@ -171,6 +171,11 @@ class CandidateProber:
         """Whether previews are of all samples, not of a subset."""
         return len(self.subset) == len(self.given.first)
 
+    def forget(self) -> None:
+        """Forget what previews share, before a fit that needs memory of its own."""
+        for view in self.views.values():
+            view.forget()
+
     def problem_of(self, channels: str) -> Problem:
         """Return the problem of all samples in the given channels."""
         if self.all_previewed:

@@ -40,11 +40,33 @@ class View:
 
     def __init__(self, problem: Problem, cache: str | Path | None) -> None:
         self.problem, self.seed = problem, problem.seeds[0]
-        self.samples, self.roots = problem.weighted_samples()  # roots (n, 1) or None
         self.cache = None if cache is None else PreviewCache(cache, problem)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what previews share, which is several times as large as the samples.
+
+        Previews that are asked for afterwards make it anew.
+        """
+        self._weighted: tuple[Array, Array | None] | None = None
         self._sides: dict[tuple[int, int], tuple[Array, Sides]] = {}
         self._adjacency: dict[Candidate, csr_array] = {}
         self._last: tuple[tuple[int, float], Pair] | None = None
+
+    @property
+    def samples(self) -> Array:
+        """The samples, each times the root of its weight."""
+        return self._weighted_samples()[0]
+
+    @property
+    def roots(self) -> Array | None:
+        """Square roots (n, 1) of the weights of the samples; None if all are 1."""
+        return self._weighted_samples()[1]
+
+    def _weighted_samples(self) -> tuple[Array, Array | None]:
+        if self._weighted is None:
+            self._weighted = self.problem.weighted_samples()
+        return self._weighted
 
     def graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
         """Return the parts of a preview, from the cache if they are there.
