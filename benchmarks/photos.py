@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pages
 from joblib import Parallel, delayed
+from photo_costs import costs
 from photo_folders import (
     AFTERWARDS,
     ALIGNED,
@@ -319,7 +320,7 @@ def lines(first: str, heads: list[str], rows: dict[str, list[str]]) -> str:
     return "\n".join([head, "| --- " * (1 + len(heads)) + "|", *body])
 
 
-PARTS = {"methods": methods, "choice": choice, "settings": settings}
+PARTS = {"methods": methods, "choice": choice, "settings": settings, "cost": costs}
 
 
 def main() -> None:

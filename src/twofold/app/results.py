@@ -107,10 +107,16 @@ def projected(model: TSNMF, X: Any) -> np.ndarray:
     of few samples are turned to fewer entries, with the same distances.
     """
     samples = to_numpy(read_numbers(X, "X"))
-    stack = to_stack(samples.reshape(len(samples), -1), model.sample_shape_)
-    sides = map(to_numpy, model.state_.projected(stack))
-    rows = np.concatenate([side / _root_mean_square(side) for side in sides], axis=1)
-    return to_numpy(shortened(rows[None]))[0]
+    flat = samples.reshape(len(samples), -1)
+    # By blocks, since maps and scaled copies of all samples would be larger than both.
+    blocks = (
+        model.state_.projected(to_stack(flat[some], model.sample_shape_))
+        for some in row_blocks(*flat.shape)
+    )
+    sides = [np.concatenate(side) for side in zip(*blocks, strict=True)]
+    for side in sides:
+        side /= _root_mean_square(side)
+    return to_numpy(shortened(np.concatenate(sides, axis=1)[None]))[0]
 
 
 def _root_mean_square(rows: np.ndarray) -> float:
@@ -232,11 +238,15 @@ def _relative_errors(
     typical = model.state_.typical_norm
     divisor = divisors(norms, model.state_.scale, typical)
     centroids = to_numpy(model.components_) / typical
-    scaled = samples / divisor[:, None]
+    errors = np.empty_like(norms)
     with np.errstate(over="ignore"):  # of numbers in a forged model file
-        errors = to_numpy(
-            reconstruction_errors(scaled, coefficients, centroids, missing)
-        )
+        for some in row_blocks(*samples.shape):
+            errors[some] = reconstruction_errors(
+                samples[some] / divisor[some, None],
+                coefficients[some],
+                centroids,
+                None if missing is None else missing[some],
+            )
     if not np.isfinite(errors).all():
         raise ValueError(
             "the model must reconstruct X in finite numbers, but its own do not fit "

@@ -210,7 +210,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     model.state_ = SimpleNamespace(
         **nothing,
         aligned=lambda stack: stack,
-        projected=lambda stack: (stack.reshape(n, -1),),
+        projected=lambda stack: (stack.reshape(len(stack), -1),),
     )
     centroids = rng.uniform(size=(k, 64, 64, 3))
     monkeypatch.setattr(TSNMF, "inverse_transform", lambda self, codes: centroids)
