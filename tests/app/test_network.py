@@ -149,16 +149,16 @@ def test_files_are_cropped_alone(marked):
         with_network(read(marked[0]), NetworkFeatures(frame="pad"))
 
 
-def test_the_scores_are_of_the_graphs_of_both(grouped, monkeypatch):
+def test_what_is_compared_is_told_by_the_graphs_of_both(grouped, monkeypatch):
     stand_in(monkeypatch, lambda batch, device: noise_of(batch))
     collection = read(grouped)
-    scores = choose(collection, search(), NetworkFeatures())[0].compared
+    told = choose(collection, search(), NetworkFeatures())[0].compared
     features = with_network(collection, NetworkFeatures()).features
     images = search().fit(collection.images)
     network = search().set_params(channels="pixels").fit(features)
     for name, labels in (("images", images.labels_), ("network", network.labels_)):
-        together = network.score_labels(labels, others=[images])
-        assert scores[name] == pytest.approx(together)
+        together = network.edge_information(labels, others=[images])
+        assert told[name] == pytest.approx(together)
 
 
 def test_many_photos_are_judged_by_some_of_them(marked, monkeypatch):

@@ -68,7 +68,7 @@ class Collection:
     features: np.ndarray | None = None
     # Network whose features these are; None if they are the user's own.
     network: NetworkFeatures | None = None
-    # Scores of the clusters of "images" and "network", if both were tried.
+    # Edge information of the clusters of "images" and "network", if both were tried.
     compared: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -73,8 +73,8 @@ def choose(
 ) -> Chosen:
     """Fit a search to images and to features of a network, and take the better one.
 
-    The clusters of both are scored in the graphs of both searches taken together, as
-    those of the candidates of one search are, and the better clusters are taken.
+    The clusters of which the graphs of both searches, taken together, tell more are
+    taken, see ``AutoTSNMF.edge_information``.
     """
     if collection.features is not None:
         raise ValueError("network must be None for a collection that has features")
@@ -83,8 +83,8 @@ def choose(
         return _better(collection, _limited(search, 2), network)
     rows = np.sort(np.random.RandomState(0).permutation(n)[:most])
     search = _limited(search, 3)
-    takes_network, scores = _preferred(_rows_of(collection, rows), search, network)
-    collection = replace(collection, compared=scores)
+    takes_network, told = _preferred(_rows_of(collection, rows), search, network)
+    collection = replace(collection, compared=told)
     if takes_network:
         collection = with_network(collection, network)
     return Chosen(collection, _fitted(search, collection))
@@ -93,7 +93,7 @@ def choose(
 def _preferred(
     some: Collection, search: AutoTSNMF, network: NetworkFeatures
 ) -> tuple[bool, dict[str, float]]:
-    """Return whether the network is better, and both scores, but nothing fitted."""
+    """Return whether the network is better, and what both tell, but nothing fitted."""
     collection = _better(some, search, network).collection
     return collection.features is not None, collection.compared
 
@@ -101,20 +101,20 @@ def _preferred(
 def _better(
     collection: Collection, search: AutoTSNMF, network: NetworkFeatures
 ) -> Chosen:
-    """Fit two searches, and return the one whose clusters stand out more."""
+    """Fit two searches, and return the one of whose clusters graphs tell more."""
     both = {IMAGES: collection, NETWORK: with_network(collection, network)}
     fitted = {name: _fitted(clone(search), each) for name, each in both.items()}
     images, features = fitted[IMAGES], fitted[NETWORK]
-    scores = {
-        name: images.score_labels(each.labels_, others=[features])
+    told = {
+        name: images.edge_information(each.labels_, others=[features])
         for name, each in fitted.items()
     }
     # Clusters of a search that had nothing to compare are not told from any others.
     unknown = {name for name, each in fitted.items() if math.isnan(each.best_score_)}
-    scores |= dict.fromkeys(unknown, math.nan)
-    better = scores[NETWORK] > scores[IMAGES] or unknown == {IMAGES}
+    told |= dict.fromkeys(unknown, math.nan)
+    better = told[NETWORK] > told[IMAGES] or unknown == {IMAGES}
     best = NETWORK if better else IMAGES
-    return Chosen(replace(both[best], compared=scores), fitted[best])
+    return Chosen(replace(both[best], compared=told), fitted[best])
 
 
 def fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:

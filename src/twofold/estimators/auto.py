@@ -1,6 +1,5 @@
 """AutoTSNMF: TSNMF that chooses its parameters from the samples, without labels."""
 
-import reprlib
 import time
 from collections.abc import Sequence
 from math import inf
@@ -43,9 +42,9 @@ from twofold.estimators.search.grid import (
     read_weights,
     results,
 )
+from twofold.estimators.search.information import information_in
 from twofold.estimators.search.offers import offer_labels
 from twofold.estimators.search.plots import plot_search
-from twofold.estimators.search.scores import score_in
 from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
@@ -324,11 +323,16 @@ class AutoTSNMF(
         self.alternatives_ = alternatives(compared, prober, labels)
         self.out_of_time_ = prober.out_of_time
 
-    def score_labels(self, labels: Any, *, others: Sequence["AutoTSNMF"] = ()) -> float:
-        """Score of any labels of the samples of the fit, in the graphs of the search.
+    def edge_information(
+        self, labels: Any, *, others: Sequence["AutoTSNMF"] = ()
+    ) -> float:
+        """How much the neighbours of a sample tell about its label.
 
-        Labels of one search can thus be compared with those of another, which has seen
-        the same samples in another form.
+        It is the mutual information of the labels at both ends of an edge, a fraction
+        of its largest value, in the graphs of the search. Labels of one search can thus
+        be compared with those of another, which has seen the same samples in another
+        form. A few large clusters beside many tiny ones may have a high modularity, but
+        tell little.
 
         Parameters
         ----------
@@ -341,19 +345,12 @@ class AutoTSNMF(
         Returns
         -------
         float
-            As ``best_score_``, which is that of ``labels_`` without ``others``: the
-            modularity beyond that which chance gives as many clusters as the search
-            has, also in the graphs of ``others``. Searches that had nothing to compare
+            From 0 for labels that are independent of the graphs to 1 for clusters of
+            one size without an edge between them. It is the mean over the kinds of
+            graphs, of each the two that tell most. Searches that had nothing to compare
             are passed over; NaN if none had.
         """
-        if not all(isinstance(each, AutoTSNMF) for each in others):
-            raise TypeError(
-                "others must be a sequence of AutoTSNMF, got "
-                f"{reprlib.repr([type(each).__name__ for each in others])}"
-            )
-        for search in (self, *others):
-            check_is_fitted(search)
-        return score_in((self, *others), labels)
+        return information_in(self, others, labels)
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
         """Cluster of each sample, by the chosen model."""

@@ -63,7 +63,7 @@ def test_the_network_is_tried_without_options(here, classes, calls, tmp_path):
 def test_a_second_run_takes_features_from_the_cache(here, classes, calls):
     told = here("cluster", "marked", "-k", "3")
     assert "compared by their features, of efficientnet-lite0, 4 x 4 x 4" in told.stdout
-    assert "tried: images, score " in told.stdout
+    assert "tried: images, edge information " in told.stdout
     assert sum(calls) == 40
     again = here("cluster", "marked", "-k", "3", "--force")
     assert again.stdout == told.stdout

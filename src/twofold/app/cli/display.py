@@ -81,9 +81,10 @@ def _print_choice(facts: dict[str, Any]) -> None:
 
 
 def _print_representation(images: float | None, network: float | None) -> None:
-    """Print the scores of clusters of images and of features, in the graphs of both."""
+    """Print how much the graphs tell of clusters of images and of features."""
     shown = ("none" if each is None else f"{each:.2f}" for each in (images, network))
-    tell("tried: images, score {}, and features of a network, score {}".format(*shown))
+    line = "tried: images, edge information {}, and features of a network, {}"
+    tell(line.format(*shown))
 
 
 def _print_number(

@@ -67,7 +67,7 @@ def excess_by_kind(labels: np.ndarray, previews: Iterable[Preview]) -> dict[str,
     as well as in subspace affinities, and not for one candidate alone.
     """
     return {
-        kind: _mean_of_best(excess for excess, _ in best)
+        kind: mean_of_best(excess for excess, _ in best)
         for kind, best in best_graphs(labels, previews).items()
     }
 
@@ -96,23 +96,12 @@ def mean_excess(by_kind: dict[str, float]) -> float:
 
 def score(labels: np.ndarray, previews: Iterable[Preview]) -> float:
     """Return the score of labels in the graphs of previews."""
-    return joint_score([(labels, list(previews))])
+    return mean_excess(excess_by_kind(labels, previews))
 
 
-def joint_score(each: Iterable[tuple[np.ndarray, Sequence[Preview]]]) -> float:
-    """Return the score of labels in the graphs of several searches taken together.
-
-    The labels stand before the previews of each search, in the order of its samples.
-    """
-    kinds: dict[str, list[float]] = {}
-    for labels, previews in each:
-        for kind, best in best_graphs(labels, previews).items():
-            kinds.setdefault(kind, []).extend(excess for excess, _ in best)
-    return mean_excess({kind: _mean_of_best(found) for kind, found in kinds.items()})
-
-
-def _mean_of_best(excess: Iterable[float]) -> float:
-    return float(np.mean(sorted(excess)[-_N_GRAPHS:]))
+def mean_of_best(values: Iterable[float]) -> float:
+    """Return the mean of the two largest of the values in graphs of one kind."""
+    return float(np.mean(sorted(values)[-_N_GRAPHS:]))
 
 
 def fraction_of(best: float, fraction: float) -> float:

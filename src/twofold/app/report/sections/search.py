@@ -70,7 +70,7 @@ class ClusterNumbers(Part, frozen=True):
 
 
 class Compared(Part, frozen=True):
-    """Scores of the clusters of images and of features, in the graphs of both."""
+    """Edge information of clusters of images and of features, in the graphs of both."""
 
     images: Number | None  # None if nothing could be compared
     network: Number | None
