@@ -39,9 +39,23 @@ def test_features_that_are_not_far_longer_stay(shape):
     assert shortened(features) is features
 
 
-def test_copies_and_zeros_leave_the_features_as_they_are():
+def test_copies_and_zeros_have_the_same_coordinates():
+    features = np.random.default_rng(0).normal(size=(2, 9, 50))
+    features[0, 3], features[0, 5], features[0, 7:] = features[0, 1], 0, features[0, 0]
+    found = shortened(features)
+    assert found.shape == (2, 9, 9)
+    np.testing.assert_allclose(found @ found.mT, features @ features.mT, atol=1e-12)
+    for copy, of in ((3, 1), (7, 0), (8, 0)):
+        np.testing.assert_array_equal(found[0, copy], found[0, of])
+    assert not found[0, 5].any()
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_dependent_samples_leave_the_features_as_they_are(row):
+    """Without a copy, and beside one."""
     features = np.random.default_rng(0).normal(size=(1, 6, 50))
-    features[0, 3], features[0, 5] = features[0, 1], 0
+    features[0, 3] = features[0, row] = features[0, 1]
+    features[0, 4] = features[0, 2] + features[0, 5]
     assert shortened(features) is features
 
 

@@ -1,6 +1,7 @@
 """Cluster, confidence and reconstruction error of each sample of a fitted TSNMF."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -108,20 +109,25 @@ def projected(model: TSNMF, X: Any) -> np.ndarray:
     """
     samples = to_numpy(read_numbers(X, "X"))
     flat = samples.reshape(len(samples), -1)
+    rows, widths = np.empty((0, 0)), [0]
     # By blocks, since maps and scaled copies of all samples would be larger than both.
-    blocks = (
-        model.state_.projected(to_stack(flat[some], model.sample_shape_))
-        for some in row_blocks(*flat.shape)
-    )
-    sides = [np.concatenate(side) for side in zip(*blocks, strict=True)]
-    for side in sides:
+    for some in row_blocks(*flat.shape):
+        stack = to_stack(flat[some], model.sample_shape_)
+        sides = [to_numpy(side) for side in model.state_.projected(stack)]
+        if not some.start:
+            widths = np.cumsum([0, *(side.shape[1] for side in sides)]).tolist()
+            rows = np.empty((len(flat), widths[-1]), sides[0].dtype)
+        rows[some] = np.concatenate(sides, axis=1)
+    for begin, end in pairwise(widths):
+        side = rows[:, begin:end]
         side /= _root_mean_square(side)
-    return to_numpy(shortened(np.concatenate(sides, axis=1)[None]))[0]
+    return to_numpy(shortened(rows[None]))[0]
 
 
 def _root_mean_square(rows: np.ndarray) -> float:
     """Return the root mean square of the norms of rows, or 1 if it is 0."""
-    return float(np.sqrt(np.mean(np.linalg.norm(rows, axis=1) ** 2))) or 1.0
+    squares = np.einsum("ij,ij->i", rows, rows)  # without a copy of the rows
+    return float(np.sqrt(np.mean(squares))) or 1.0
 
 
 def assign_trained(

@@ -6,6 +6,8 @@ F (n, d): they are F turned by an isometry of its span. Rounding changes an inne
 product by a few units in the last place of the norms, whatever the condition of K.
 """
 
+import hashlib
+
 import numpy as np
 from array_api_compat import is_numpy_array
 
@@ -22,23 +24,48 @@ def shortened(features: Array) -> Array:
     """Turn features (batch, n, d) isometrically to (batch, n, n) if d is far above n.
 
     Features that are not much longer are returned as they are, and so are tensors, and
-    features whose Gram matrix is singular: fewer dimensions than samples, or copies.
+    features whose Gram matrix is singular for another reason than copies and zeros.
     """
     _, n, d = features.shape
     if d <= _LONGER * n or not is_numpy_array(features):
         return features
     try:
-        factors = [np.linalg.cholesky(_gram(rows)) for rows in features]
+        factors = [_coordinates(rows) for rows in features]
     except np.linalg.LinAlgError:
         return features
     return np.stack(factors).astype(features.dtype, copy=False)
 
 
-def _gram(rows: np.ndarray) -> np.ndarray:
-    """Compute F F' of F (n, d), the sum over blocks in double precision: (n, n)."""
-    n, d = rows.shape
+def _coordinates(rows: np.ndarray) -> np.ndarray:
+    """Return L (n, n) with L L' = F F' for F (n, d); copies have the same row."""
+    n = len(rows)
+    try:
+        return np.linalg.cholesky(_gram(rows))
+    except np.linalg.LinAlgError:
+        nonzero = np.flatnonzero(rows.any(axis=1))
+        first, place = _different(rows, nonzero)
+        if len(first) == n:
+            raise
+    found = np.zeros((n, n))
+    found[nonzero, : len(first)] = np.linalg.cholesky(_gram(rows, first))[place]
+    return found
+
+
+def _different(rows: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an index of each different row of ``some``, and which of them each is."""
+    first: dict[bytes, int] = {}
+    keys = [hashlib.sha256(rows[i].tobytes()).digest() for i in some]
+    for i, key in zip(some.tolist(), keys, strict=True):
+        first.setdefault(key, i)
+    places = {key: place for place, key in enumerate(first)}
+    return np.array(list(first.values()), int), np.array([places[key] for key in keys])
+
+
+def _gram(rows: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+    """Compute F F' of F (n, d), or of some rows, summed in double precision."""
+    n, d = rows.shape if some is None else (len(some), rows.shape[1])
     gram = np.zeros((n, n))
     for part in slices(d, _BLOCK):
-        block = rows[:, part]
+        block = rows[:, part] if some is None else rows[some, part]
         gram += block @ block.T
     return gram

@@ -7,6 +7,7 @@ from scipy.spatial import KDTree
 from sklearn.utils.extmath import randomized_svd
 
 from twofold.app.results import standardized
+from twofold.estimators.scaling import row_blocks
 
 _ALIKE = 0.99
 """Minimum correlation of the pixels of near-duplicates."""
@@ -19,9 +20,6 @@ _CANDIDATES = 5
 
 _SKETCH = 16
 """Number of directions in which candidates are searched."""
-
-_BLOCK = 1024
-"""Number of pairs that are compared at once."""
 
 
 def near_duplicates(images: np.ndarray) -> list[list[int]]:
@@ -61,9 +59,10 @@ def _sketch(rows: np.ndarray) -> np.ndarray:
 
 def _distances(rows: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the distances of pairs of rows, in blocks to limit the memory."""
-    blocks = [slice(i, i + _BLOCK) for i in range(0, len(first), _BLOCK)]
-    parts = [np.linalg.norm(rows[first[b]] - rows[second[b]], axis=1) for b in blocks]
-    return np.concatenate(parts) if parts else np.empty(0)
+    found = np.empty(len(first))
+    for some in row_blocks(len(first), rows.shape[1]):
+        found[some] = np.linalg.norm(rows[first[some]] - rows[second[some]], axis=1)
+    return found
 
 
 def _groups(first: np.ndarray, second: np.ndarray, n: int) -> list[list[int]]:
