@@ -27,7 +27,7 @@ TEXTURES = (
 FILES = ("umist", "coil20", "notmnist", "usps")
 """Sets in files of their own, of which 1,200 images at most are taken."""
 
-SETS = ("yale", "orl", "jaffe", "pix", "semeion")
+SETS = ("yale", "orl", "jaffe", "pix", "semeion", "eyaleb", "mnist")
 """Sets of the paper."""
 
 
@@ -82,32 +82,56 @@ def crops(
     return write
 
 
-def written(name: str) -> Callable[[Path], None]:
-    """A function that writes the images of a set into a folder."""
+def written(name: str, *, tinted: bool = False) -> Callable[[Path], None]:
+    """A function that writes the images of a set into a folder, tinted or grey."""
 
     def write(folder: Path) -> None:
-        if name in FILES:
-            arrays = np.load(data_folder() / "more" / f"{name}.npz")
-            images, target = arrays["X"], arrays["y"]
-        else:
-            loaded = datasets.load(name)
-            images, target = loaded.images, loaded.target
-        rows = np.random.RandomState(0).permutation(len(images))[:MOST]
+        images, target = images_of(name)
+        rng = np.random.RandomState(0)
+        rows = rng.permutation(len(images))[:MOST]
         low, high = float(images.min()), float(images.max())
-        pixels = np.rint(255 * (images - low) / (high - low)).astype(np.uint8)
+        pixels = 255 * (images - low) / (high - low)
         for i in rows:
+            tint = rng.uniform(0.4, 1, 3) if tinted else np.ones(1)
+            colours = np.rint(pixels[i][..., None] * tint).astype(np.uint8)
             place = folder / str(target[i])
             place.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(pixels[i]).save(place / f"{i}.png")
+            Image.fromarray(colours.squeeze()).save(place / f"{i}.png")
 
     return write
 
 
-def mixed(folder: Path) -> None:
-    """Put both folders of real photos into one, of twenty kinds."""
-    for source in real_folders():
+def images_of(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The images of a set, and their classes."""
+    if name not in FILES:
+        loaded = datasets.load(name)
+        return loaded.images, loaded.target
+    arrays = np.load(data_folder() / "more" / f"{name}.npz")
+    return arrays["X"], arrays["y"]
+
+
+def photos(name: str) -> Callable[[Path], None]:
+    """A function that copies a folder of real photos into another one."""
+
+    def write(folder: Path) -> None:
+        [source] = (path for path in real_folders() if path.name == name)
         for kind in sorted(path for path in source.iterdir() if path.is_dir()):
-            shutil.copytree(kind, folder / f"{source.name} {kind.name}")
+            shutil.copytree(kind, folder / kind.name)
+
+    return write
+
+
+def together(*makers: tuple[str, Callable[[Path], None]]) -> Callable[[Path], None]:
+    """A function that puts the kinds of several folders into one."""
+
+    def write(folder: Path) -> None:
+        for name, make in makers:
+            make(folder / name)
+            for kind in sorted((folder / name).iterdir()):
+                kind.rename(folder / f"{name} {kind.name}")
+            (folder / name).rmdir()
+
+    return write
 
 
 MADE = {
@@ -121,8 +145,15 @@ MADE = {
 ALIGNED = {name: written(name) for name in (*SETS, *FILES)}
 """Folders of images that are aligned, faces, digits, letters and objects, by name."""
 
-AFTERWARDS = {name: written(name) for name in ("eyaleb", "mnist")} | {"mixed": mixed}
-"""Folders that were looked at after the rule had been chosen that they try."""
+MIXED = {"mixed": together(*((name, photos(name)) for name in ("clothing", "signs")))}
+"""Both folders of real photos in one, on which the rule of the choice was found."""
+
+AFTERWARDS = {
+    "faces": together(*((name, written(name)) for name in ("yale", "orl", "jaffe"))),
+    "tinted": written("eyaleb", tinted=True),
+    "shelf": together(("clothing", photos("clothing")), ("coil20", written("coil20"))),
+}
+"""Folders that were made and looked at once the rule had been chosen that they try."""
 
 
 def real_folders() -> list[Path]:
@@ -154,7 +185,8 @@ def is_asked_for(name: str, names: Names) -> bool:
 
 def check_names(names: Names) -> None:
     """Raise SystemExit for a folder that there is not."""
-    known = [*(folder.name for folder in real_folders()), *MADE, *ALIGNED, *AFTERWARDS]
+    made = MADE | ALIGNED | MIXED | AFTERWARDS
+    known = [*(folder.name for folder in real_folders()), *made]
     wrong = sorted(set(names or []) - set(known))
     if wrong:
         raise SystemExit(f"--folders must be some of {', '.join(known)}, got {wrong}")

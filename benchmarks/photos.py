@@ -18,6 +18,7 @@ from photo_costs import costs
 from photo_folders import (
     AFTERWARDS,
     ALIGNED,
+    MIXED,
     Names,
     check_names,
     made_folders,
@@ -246,7 +247,7 @@ def choice(place: Path, cache: str, n_jobs: int, only: Names) -> str:
     """What is chosen, images or the network, on photos and on aligned images."""
     table: dict[str, list[str]] = {}
     lost = []
-    made = made_folders(ALIGNED | AFTERWARDS, place, only)
+    made = made_folders(ALIGNED | MIXED | AFTERWARDS, place, only)
     folders = [*photo_folders(place, only), *made]
     for name, path in folders:
         folder = opened(name, path, cache)
