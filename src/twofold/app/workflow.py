@@ -106,7 +106,7 @@ def cluster(
         Folder of results, which appears when all of its files are written.
     network : NetworkFeatures or None, default=None
         A network whose features are tried beside the images, if the model is a search:
-        the clusters that stand out more in the graphs of both are taken.
+        the clusters of which the graphs of both tell more are taken.
     sort : {"copy", "link"} or None, default=None
         Whether the image files are copied, or linked to, in a folder per cluster.
     force : bool, default=False
