@@ -3,6 +3,7 @@
 import gc
 import json
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import problems
@@ -18,6 +19,7 @@ from twofold.app.network import choose, with_network
 from twofold.app.workflow import cluster, predict, read
 from twofold.channels import NetworkFeatures
 from twofold.estimators import load_model
+from twofold.io.blocks import image_blocks
 from twofold.metrics import clustering_accuracy
 
 
@@ -175,6 +177,34 @@ def test_many_photos_are_judged_by_some_of_them(marked, monkeypatch):
     assert sum(seen) == 30 + 60  # no cache
     assert len(found.features) == len(fitted.labels_) == 60
     assert clustering_accuracy(classes, fitted.labels_) == 1
+
+
+def test_the_photos_that_are_looked_at_are_drawn_at_random(marked, monkeypatch):
+    """Files come sorted by class; each keeps its name, its frame and its picture."""
+    stand_in(monkeypatch, seen_classes)
+    monkeypatch.setattr(choosing, "_SAMPLE", 30)
+    looked_at, preferred = [], choosing._preferred
+    monkeypatch.setattr(
+        choosing, "_preferred", lambda *a: looked_at.append(a[0]) or preferred(*a)
+    )
+    whole = replace(read(marked[0]), frames=np.arange(60) % 7)
+    monkeypatch.setattr(choosing, "image_blocks", first_frames)
+    found, _ = choose(whole, search(), NetworkFeatures())
+    [some] = looked_at
+    rows = [whole.names.index(name) for name in some.names]
+    assert rows == sorted(set(rows))
+    assert len(rows) == 30
+    assert max(rows) > 30
+    assert np.ptp(np.diff(rows)) > 0
+    np.testing.assert_array_equal(some.images, whole.images[rows])
+    np.testing.assert_array_equal(some.frames, whole.frames[rows])
+    assert some.paths == [whole.paths[i] for i in rows]
+    assert found.compared["network"] > found.compared["images"]
+
+
+def first_frames(paths, frames, *arguments, **options):
+    """The blocks of files that have one frame, whatever frames are asked for."""
+    return image_blocks(paths, [0] * len(paths), *arguments, **options)
 
 
 def test_ten_photos_for_each_cluster_are_looked_at(marked, monkeypatch):

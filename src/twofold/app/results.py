@@ -19,7 +19,7 @@ from twofold.estimators.tsnmf import TSNMF
 Moves = Literal["shifts", "all"]
 """How images were aligned: by shifts alone, or by shifts and turns."""
 
-_STANDS_OUT = 0.2
+_STANDS_OUT = 0.225
 """Least score of clusters that stand out, as a part of the largest modularity."""
 
 

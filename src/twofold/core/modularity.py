@@ -4,13 +4,10 @@ M. E. J. Newman, M. Girvan. Finding and evaluating community structure in networ
 Physical Review E 69, 2004.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.sparse import csr_array
 
-_MAX_ROUNDS = 20
-"""Maximum number of rounds. In a round every sample may move once."""
+from twofold.core.moves import Block, improve_labels
 
 _N_BLOCKS = 32
 """Number of blocks of samples."""
@@ -86,73 +83,19 @@ def refine_labels(
     int array of shape (n,)
         Labels whose modularity is at least as high.
     """
-    blocks, degree = _blocks(weights, n_blocks), weights.sum(axis=1)
-    best = modularity(weights, labels)
-    for _ in range(_MAX_ROUNDS):
-        candidate = _one_round(blocks, degree, labels)
-        score = modularity(weights, candidate)
-        if score <= best:
-            break
-        labels, best = candidate, score
-    return labels
-
-
-class _Block(NamedTuple):
-    """Samples that move together, and their edges to all other samples."""
-
-    samples: np.ndarray  # (b,)
-    rows: np.ndarray  # (edges,), position in ``samples`` of one end of each edge
-    ends: np.ndarray  # (edges,), sample at the other end
-    weights: np.ndarray  # (edges,)
-
-    def weights_to(self, labels: np.ndarray, k: int) -> np.ndarray:
-        """Return the weight of the edges of each sample to each cluster, (b, k)."""
-        cells = self.rows * k + labels[self.ends]
-        size = len(self.samples) * k
-        return np.bincount(cells, self.weights, size).reshape(-1, k)
-
-
-def _blocks(weights: csr_array, n_blocks: int) -> list[_Block]:
-    """Divide the samples into blocks."""
-    n = weights.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(weights.indptr))
-    proper = rows != weights.indices
-    rows, ends, data = rows[proper], weights.indices[proper], weights.data[proper]
-    order = np.argsort(rows % n_blocks, kind="stable")
-    rows, ends, data = rows[order], ends[order], data[order]
-    count = min(n_blocks, n)
-    bounds = np.searchsorted(rows % n_blocks, np.arange(count + 1))
-    return [
-        _Block(
-            np.arange(i, n, n_blocks), rows[part] // n_blocks, ends[part], data[part]
-        )
-        for i, part in enumerate(map(slice, bounds[:-1], bounds[1:]))
-    ]
-
-
-def _one_round(
-    blocks: list[_Block], degree: np.ndarray, labels: np.ndarray
-) -> np.ndarray:
-    """Return the labels after each sample has had one chance to move."""
+    degree = weights.sum(axis=1)
     total = degree.sum() or 1.0
-    labels, k = labels.copy(), 1 + labels.max()
-    cluster_degree = np.bincount(labels, degree, minlength=k)
-    for block in blocks:
-        rows, current = np.arange(len(block.samples)), labels[block.samples]
-        weight = degree[block.samples]
-        # Gain of a sample in each cluster: its edges there, less the expected ones.
-        gain = block.weights_to(labels, k) - np.outer(weight, cluster_degree / total)
-        # The sample itself does not count against its own cluster.
-        gain[rows, current] += weight**2 / total
-        # Of clusters with equal gain, up to rounding, the first is chosen.
-        highest = gain.max(axis=1, keepdims=True)
-        best = (gain >= highest - _TOLERANCE * total).argmax(axis=1)
-        moves = gain[rows, best] - gain[rows, current] > _TOLERANCE * total
-        if not moves.any():
-            continue
-        labels[block.samples] = np.where(moves, best, current)
-        # Samples of a block move together and may empty a cluster: move them back.
-        while (emptied := np.bincount(labels, minlength=k)[current] == 0).any():
-            labels[block.samples] = np.where(emptied, current, labels[block.samples])
+
+    def gain(block: Block, labels: np.ndarray, k: int) -> tuple[np.ndarray, float]:
+        rows, weight = np.arange(len(block.samples)), degree[block.samples]
         cluster_degree = np.bincount(labels, degree, minlength=k)
-    return labels
+        # Gain of a sample in each cluster: its edges there, less the expected ones.
+        found = block.weights_to(labels, k) - np.outer(weight, cluster_degree / total)
+        # The sample itself does not count against its own cluster.
+        found[rows, labels[block.samples]] += weight**2 / total
+        return found, _TOLERANCE * total
+
+    def score(labels: np.ndarray) -> float:
+        return modularity(weights, labels)
+
+    return improve_labels(weights, labels, score, gain, n_blocks)

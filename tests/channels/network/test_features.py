@@ -1,5 +1,7 @@
 """NetworkFeatures among scikit-learn's transformers: parameters, layouts, cache."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from network_problems import photos, stand_in
@@ -233,6 +235,50 @@ def test_damaged_files_are_made_again(calls, tmp_path, damage):
     assert calls == [2, 2]
     np.testing.assert_array_equal(bank.transform(photos(1)), expected)
     assert calls == [2, 2]
+
+
+class Payload:
+    """What is run when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_nothing_in_the_cache_is_unpickled(calls, tmp_path):
+    bank, trace = NetworkFeatures(cache=str(tmp_path / "cache")), tmp_path / "trace"
+    expected = bank.transform(photos(1))
+    [path] = files_in(tmp_path / "cache")
+    content = np.array([Payload(trace)], dtype=object)
+    np.savez(path, features=content, allow_pickle=True)
+    with np.load(path, allow_pickle=True) as planted:
+        planted["features"]
+    assert trace.exists()
+    trace.unlink()
+    np.testing.assert_array_equal(bank.transform(photos(1)), expected)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((4, 4), np.float32), np.zeros((4, 4, 4)), np.zeros((0, 4, 4))]
+)
+def test_files_of_another_shape_or_type_are_made_again(calls, tmp_path, wrong):
+    bank = NetworkFeatures(cache=str(tmp_path))
+    expected = bank.transform(photos(1))
+    [path] = files_in(tmp_path)
+    np.savez(path, features=wrong)
+    np.testing.assert_array_equal(bank.transform(photos(1)), expected)
+    assert calls == [2, 2]
+
+
+def test_the_same_bytes_in_another_shape_are_another_image(calls, tmp_path):
+    bank, images = NetworkFeatures(cache=str(tmp_path)), photos(1, (24, 32))
+    bank.transform(images)
+    bank.transform(images.reshape(1, 32, 24))
+    bank.transform(images.view(np.int64))
+    assert calls == [2, 2, 2]
 
 
 def test_a_cache_that_cannot_be_written_is_named(calls, tmp_path):

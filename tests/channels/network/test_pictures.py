@@ -15,10 +15,13 @@ from twofold.channels.network.pictures import brightness, pictures
         (0, 1.3, 1),  # a filled pixel
         (-0.05, 1, 1),
         (0, 200, 255),
-        (0, 3, 255),
+        (0, 32, 255),
         (0, 280, 255),
         (0, 60000, 65535),
-        (10, 600, 65535),
+        (10, 8200, 65535),
+        (0, 3, 3),  # nearly black
+        (0, 4095, 4095),
+        (0, 0.0625, 0.0625),  # 12 bits in a file of 16
     ],
 )
 def test_the_unit_is_read_from_the_largest_entry(low, high, white):

@@ -248,19 +248,39 @@ def boxes(torch):
     return Boxes()
 
 
+def catalogue(monkeypatch, get_model, given):
+    """Stand in for torchvision, whose weights say what they were trained on."""
+    weights = SimpleNamespace(DEFAULT=SimpleNamespace(transforms=lambda: given))
+    module = ModuleType("torchvision")
+    module.models = SimpleNamespace(
+        get_model=get_model, get_model_weights=lambda name: weights
+    )
+    monkeypatch.setitem(sys.modules, "torchvision", module)
+
+
 @pytest.mark.torch
 def test_torchvision_by_name(monkeypatch, torch):
+    """Pictures have the size and the scale that its weights were trained on."""
     asked = []
 
     def get_model(name, weights):
         asked.append((name, weights))
         return boxes(torch)
 
-    module = ModuleType("torchvision")
-    module.models = SimpleNamespace(get_model=get_model)
-    monkeypatch.setitem(sys.modules, "torchvision", module)
+    given = SimpleNamespace(crop_size=[64], mean=[0.5] * 3, std=[0.25] * 3)
+    catalogue(monkeypatch, get_model, given)
     found = NetworkFeatures("torchvision:boxes").fit_transform(photos())
-    assert asked == [("boxes", "DEFAULT")]
+    [(name, weights)] = asked
+    assert name == "boxes"
+    assert weights.transforms() is given
+    expected = (box_means(photos(), 64, 8) - 0.5) / 0.25
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.torch
+def test_torchvision_without_a_size_or_a_scale(monkeypatch, torch):
+    catalogue(monkeypatch, lambda name, weights: boxes(torch), object())
+    found = NetworkFeatures("torchvision:boxes").fit_transform(photos())
     expected = (box_means(photos(), 224, 28) - MEAN) / STD
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
@@ -289,12 +309,11 @@ def test_a_network_that_a_catalogue_lacks(monkeypatch, torch, made, said):
             raise made
         return torch.nn.Linear(2, 2)
 
-    module = ModuleType("torchvision")
-    module.models = SimpleNamespace(get_model=get_model)
-    monkeypatch.setitem(sys.modules, "torchvision", module)
+    catalogue(monkeypatch, get_model, object())
     refused(NetworkFeatures("torchvision:other"), photos(), "torchvision:other", said)
 
 
+@pytest.mark.torch  # with which onnx is installed
 @pytest.mark.parametrize("length", [b"\x08", b"\x88\x00", b"\x88\x80\x00"])
 def test_no_onnx_file_makes_us_read_another(tmp_path, monkeypatch, length):
     """Weights may be in a file that the ONNX file names, relative to where we are."""

@@ -6,11 +6,14 @@ from unittest import mock
 import numpy as np
 import problems
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from twofold import TSNMF, AutoTSNMF
 from twofold.core.communities import graph_clusters
-from twofold.core.modularity import modularity
+from twofold.core.edge_information import edge_information
+from twofold.core.modularity import modularity, refine_labels
+from twofold.estimators.search import consensus
 from twofold.estimators.search.candidates import Preview, score
 from twofold.estimators.search.consensus import consensus_graph, consensus_labels
 from twofold.estimators.search.grid import fit_again
@@ -89,6 +92,40 @@ def test_the_best_after_moves_may_have_been_second():
     found = consensus_of(previews)
     assert clustering_accuracy(groups, found) == 1
     assert modularity(whole, found) > modularity(whole, noise)
+
+
+def uneven():
+    """A graph of twelve clusters, two of them large and loose, and their labels."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), [60, 60, *[12] * 10])
+    rate = np.where(groups[:, None] != groups, 0.012, np.where(groups < 2, 0.12, 0.6))
+    half = np.triu(rng.uniform(size=rate.shape) < rate, 1).astype(float)
+    return csr_array(half + half.T), groups
+
+
+def test_clusters_of_which_the_graph_tells_clearly_more_are_taken(monkeypatch):
+    """Pairs of small clusters in one, and single samples for the missing ones."""
+    graph, groups = uneven()
+    lumped = np.where(groups < 2, groups, 2 + (groups - 2) // 2)
+    lumped[[0, 1, 61, 62, 63]] = np.arange(7, 12)
+    each = replace(preview_of(0), adjacency=graph, labels=lumped, k=12)
+    found = consensus_labels([each])
+    told = edge_information(graph, found) / edge_information(graph, each.labels)
+    assert told > 1.03
+    assert clustering_accuracy(groups, found) > 0.9
+    monkeypatch.setattr(consensus, "_MARGIN", 2 * told)
+    kept = consensus_labels([each])
+    assert modularity(graph, kept) >= modularity(graph, lumped)
+    assert edge_information(graph, kept) < edge_information(graph, found)
+
+
+def test_a_little_more_is_not_enough():
+    """The labels stay those of the highest modularity."""
+    for seed in range(5):
+        each = preview_of(seed)
+        found = consensus_labels([each])
+        refined = refine_labels(each.adjacency, each.labels)
+        assert clustering_accuracy(refined, found) == 1
 
 
 def test_clusters_are_named_in_the_order_of_their_samples():

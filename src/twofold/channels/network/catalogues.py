@@ -33,8 +33,13 @@ def _timm(timm: Any, name: str) -> tuple[Any, ...]:
 
 
 def _torchvision(torchvision: Any, name: str) -> tuple[Any, ...]:
-    network = torchvision.models.get_model(name, weights="DEFAULT")
-    return network, _features(network, name), SIDE, *IMAGENET
+    weights = torchvision.models.get_model_weights(name).DEFAULT
+    network = torchvision.models.get_model(name, weights=weights)
+    given = weights.transforms()  # what the weights were trained on
+    side = getattr(given, "crop_size", [SIDE])[0]
+    mean, std = IMAGENET
+    scale = getattr(given, "mean", mean), getattr(given, "std", std)
+    return network, _features(network, name), side, *map(tuple, scale)
 
 
 def _features(network: Any, name: str) -> Any:

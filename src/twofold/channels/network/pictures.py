@@ -12,6 +12,11 @@ _UNITS = (1.0, 255.0, 65535.0)
 _BEYOND = 2.0
 """Largest entry of an image, in units of white: filled pixels may exceed white."""
 
+_DARK = 1 / 8
+"""Largest entry of an image, in units of white, below which it is stretched: 12 bits in
+a file of 16 look black, and say as much as in a file of their own.
+"""
+
 _NEGATIVE = 0.1
 """Smallest entry of an image below 0, in units of its largest, for the same reason."""
 
@@ -35,13 +40,14 @@ def brightness(image: np.ndarray) -> np.ndarray:
     """Return the entries of one image, in any unit, as float32 in [0, 1].
 
     White is the first of 1, 255 and 65535 of which no entry is more than the double.
-    An image with larger or with negative entries is stretched so that it reaches from
-    0 to 1.
+    An image with larger or with negative entries, and one that is nearly black, is
+    stretched so that it reaches up to 1.
     """
     image = np.asarray(image, np.float64)
     low, high = float(image.min()), float(image.max())
     if low >= -_NEGATIVE * high and high <= _BEYOND * _UNITS[-1]:
-        found = image / next(unit for unit in _UNITS if high <= _BEYOND * unit)
+        white = next(unit for unit in _UNITS if high <= _BEYOND * unit)
+        found = image / (high if 0 < high < _DARK * white else white)
     else:
         # Halves, since the range of two numbers may not be one.
         found = (image / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)

@@ -11,23 +11,45 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.communities import in_order
+from twofold.core.edge_information import edge_information, raise_information
 from twofold.core.modularity import modularity, refine_labels
+from twofold.core.spectral import kmeans_labels, spectral_embedding
 from twofold.estimators.search.candidates import Preview, best_graphs
 from twofold.estimators.search.offers import nearly_best
 
+_MARGIN = 0.03
+"""Rise of the edge information, as a part of it, from which on other labels are taken.
+"""
 
-def consensus_labels(previews: Sequence[Preview]) -> np.ndarray:
+
+def consensus_labels(
+    previews: Sequence[Preview],
+    seed: int = 0,
+    sample_weight: np.ndarray | None = None,
+) -> np.ndarray:
     """Return labels of the best candidates once samples have moved, (n,).
 
     Samples move in the consensus graph, in which the labels have the highest modularity
-    among those of all candidates that are nearly as good as the best. They are 0, 1,
-    ..., in the order of the first sample of each cluster. All previews, at least one,
-    have the same number of clusters.
+    among those of all candidates that are nearly as good as the best. If others are
+    found of which this graph clearly tells more, these are taken instead: the
+    modularity is blind to clusters much smaller than the largest. Labels are 0, 1, ...,
+    in the order of the first sample of each cluster. All previews, at least one, have
+    the same number of clusters.
     """
     best = nearly_best(previews)
     graph = consensus_graph(previews, best[0].labels)
     moved = (refine_labels(graph, preview.labels) for preview in best)
-    return in_order(max(moved, key=lambda labels: modularity(graph, labels)))
+    labels = max(moved, key=lambda labels: modularity(graph, labels))
+    k = best[0].k
+    points = spectral_embedding(graph, k, seed)
+    spectral = kmeans_labels(points, k, seed, sample_weight=sample_weight)
+    starts = labels, np.unique(spectral, return_inverse=True)[1]
+    told = [raise_information(graph, start) for start in starts]
+    clearest = max(told, key=lambda each: edge_information(graph, each))
+    required = (1 + _MARGIN) * edge_information(graph, labels)
+    return in_order(
+        clearest if edge_information(graph, clearest) > required else labels
+    )
 
 
 def consensus_graph(previews: Sequence[Preview], labels: np.ndarray) -> csr_array:

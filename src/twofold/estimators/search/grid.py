@@ -212,7 +212,9 @@ def fit_best(
             n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
         if not fits and prober.all_previewed and starts_from_consensus(base):
-            labels = prober.labels_as_given(consensus_labels(previews))
+            weights_of_rows = prober.given.copies.weights
+            labels = consensus_labels(previews, seed, weights_of_rows)
+            labels = prober.labels_as_given(labels)
             start = indicators(labels, best.k)
             model.set_params(init=start, assign_labels="coefficients")
         begin = time.perf_counter()
