@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from photo_folders import PICTURES, crops, data_folder
 
-COUNTS = (512, 1024, 2048, 4096)
+COUNTS = (512, 1024, 2048)
 """Numbers of made photos, of sixteen kinds."""
 
 FEATURES = 7 * 7 * 512 * 4 / 1e6

@@ -24,7 +24,9 @@ from photo_folders import (
     made_folders,
     photo_folders,
 )
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.neighbors import kneighbors_graph
 from threadpoolctl import threadpool_limits
 
 from twofold import TSNMF, AutoTSNMF
@@ -34,6 +36,8 @@ from twofold.app.workflow import read
 from twofold.channels import NetworkFeatures
 from twofold.channels.network.layout import reduced
 from twofold.core.arrays import to_numpy
+from twofold.core.modularity import refine_labels
+from twofold.core.spectral import kmeans_labels, spectral_embedding
 from twofold.metrics import clustering_accuracy, nmi
 
 MARKER = "<!-- measured by benchmarks/photos.py: {} -->"
@@ -208,11 +212,32 @@ def run(jobs: list[Job], n_jobs: int) -> dict[str, list[Any]]:
 DEFAULT = "**default: `twofold cluster -k`**"
 
 
-def method_jobs(folder: Folder) -> Iterator[Job]:
+def rival_jobs(folder: Folder, forms: list[str]) -> Iterator[Job]:
+    """K-means and spectral clustering of flat samples in some of their forms."""
     for seed in SEEDS:
-        for rows in FLAT:
+        for rows in forms:
             for name in OTHERS:
                 yield f"{name}, {rows}", other, (folder, name, rows, seed)
+
+
+COSINE = "moves in a cosine graph, maps"
+"""Spectral clustering of a graph of ten neighbours by angle, and moves in it."""
+
+
+def cosine_graph(folder: Folder, seed: int) -> Scores:
+    def fit() -> np.ndarray:
+        found = kneighbors_graph(flat(folder, "maps"), 10, metric="cosine")
+        graph = csr_array(found.maximum(found.T))
+        points = spectral_embedding(graph, folder.k, seed)
+        return refine_labels(graph, kmeans_labels(points, folder.k, seed))
+
+    return score(folder, fit)
+
+
+def method_jobs(folder: Folder) -> Iterator[Job]:
+    yield from rival_jobs(folder, list(FLAT))
+    for seed in SEEDS:
+        yield COSINE, cosine_graph, (folder, seed)
         yield "AutoTSNMF, images", images_alone, (folder, seed)
         yield "TSNMF, network", tsnmf, (folder, 512, seed)
         yield "AutoTSNMF, network", network_alone, (folder, seed)
@@ -244,7 +269,7 @@ def methods(place: Path, cache: str, n_jobs: int, only: Names) -> str:
 
 
 def choice(place: Path, cache: str, n_jobs: int, only: Names) -> str:
-    """What is chosen, images or the network, on photos and on aligned images."""
+    """What is chosen, and the best that others find in the features."""
     table: dict[str, list[str]] = {}
     lost = []
     made = made_folders(ALIGNED | MIXED | AFTERWARDS, place, only)
@@ -256,27 +281,39 @@ def choice(place: Path, cache: str, n_jobs: int, only: Names) -> str:
             jobs.append(("images", images_alone, (folder, seed)))
             jobs.append(("network", network_alone, (folder, seed)))
             jobs.append(("default", default, (folder, seed)))
-        rows = run(jobs, n_jobs)
-        taken = [max(each, key=lambda key: each[key]) for _, each in rows["default"]]
-        scores = {
-            key: np.mean([each[key] for _, each in rows["default"]])
-            for key in ("images", "network")
-        }
+        rivals = rival_jobs(folder, [rows for rows in FLAT if rows != "pixels"])
+        rows = run([*jobs, *rivals], n_jobs)
+        compared = [each for _, each in rows["default"]]
+        taken = sum(each["network"] > each["images"] for each in compared)
+        told = [
+            np.mean([each[key] for each in compared]) for key in ("images", "network")
+        ]
         rows["default"] = [each for each, _ in rows["default"]]
         means = {row: mean(each) for row, each in rows.items()}
         better = max(means["images"].accuracy, means["network"].accuracy)
         lost.append(better - means["default"].accuracy)
         cells = [str(means[row]) for row in ("images", "network")]
-        cells += [f"{scores[key]:.2f}" for key in ("images", "network")]
-        cells += [f"network in {taken.count('network')} of {len(taken)}"]
+        cells += [f"{each:.2f}" for each in told]
+        cells += [f"network in {taken} of {len(compared)}"]
         table[f"{name} ({folder.k})"] = [
             *cells,
             str(means["default"]),
             f"{lost[-1]:.1f}",
+            *behind(means),
         ]
-    heads = ["images", "network", "score of images", "of the network", "taken"]
-    text = lines("accuracy / NMI", [*heads, "default", "lost"], table)
+    heads = ["images", "network", "told of images", "of the network", "taken"]
+    heads += ["default", "lost", "K-means or spectral", "default less these"]
+    text = lines("accuracy / NMI", heads, table)
     return f"{text}\n\nOn average {np.mean(lost):.1f} points are lost."
+
+
+def behind(means: dict[str, Scores]) -> list[str]:
+    """The best of the others on features, and by how much the default is better."""
+    rivals = [s for row, s in means.items() if row.startswith(tuple(OTHERS))]
+    best = max(s.accuracy for s in rivals), max(s.nmi for s in rivals)
+    ours = means["default"]
+    more = ours.accuracy - best[0], ours.nmi - best[1]
+    return ["{:.1f} / {:.1f}".format(*best), "{:+.1f} / {:+.1f}".format(*more)]
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -335,9 +372,11 @@ def main() -> None:
     check_names(only)
     if only and options.into:
         parser.error("--folders must be left out with --into, which takes whole tables")
+    chosen = options.only.split(",")
+    pages.check(options.into, map(MARKER.format, chosen))
     with tempfile.TemporaryDirectory() as temporary:
         cache = options.cache or temporary
-        for name in options.only.split(","):
+        for name in chosen:
             with tempfile.TemporaryDirectory() as place:
                 text = PARTS[name](Path(place), cache, options.jobs, only)
             pages.publish(text, MARKER.format(name), options.into)

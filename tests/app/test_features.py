@@ -128,6 +128,25 @@ def test_names_in_an_npz_file(tmp_path):
     np.testing.assert_array_equal(found.rows, ROWS)
 
 
+def test_names_in_an_array_of_any_name(tmp_path):
+    """If all of its texts are files; others, such as classes, say nothing."""
+    np.savez(
+        tmp_path / "f.npz", id=np.array(FILES[::-1]), e=ROWS, c=np.array(["x"] * 4)
+    )
+    found = rows_of(read_features(tmp_path / "f.npz"), listing())
+    np.testing.assert_array_equal(found, ROWS[::-1])
+    np.savez(tmp_path / "f.npz", id=np.array([*FILES[1:], "other.png"]), e=ROWS)
+    found = rows_of(read_features(tmp_path / "f.npz"), listing())
+    np.testing.assert_array_equal(found, ROWS)
+
+
+def test_long_texts_are_not_read_for_names(tmp_path):
+    captions = np.array(["a" * 3000] * 4)
+    np.savez(tmp_path / "f.npz", caption=captions, e=ROWS)
+    found = read_features(tmp_path / "f.npz", max_memory=5000)
+    np.testing.assert_array_equal(found.rows, ROWS)
+
+
 def test_names_that_would_have_to_be_unpickled(tmp_path):
     names = np.array(FILES, dtype=object)
     np.savez(tmp_path / "f.npz", paths=names, e=ROWS)

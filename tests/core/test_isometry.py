@@ -55,6 +55,10 @@ def test_copies_and_zeros_have_the_same_coordinates(seed):
     np.testing.assert_array_equal(shortened(one)[0, 29], shortened(one)[0, 4])
 
 
+def test_zeros_alone_stay_zeros():
+    assert not shortened(np.zeros((1, 5, 50))).any()
+
+
 @pytest.mark.parametrize("row", [0, 1])
 def test_dependent_samples_leave_the_features_as_they_are(row):
     """Without a copy, and beside one."""

@@ -1,5 +1,6 @@
 """Features of the user's own: an array file with a row for each image."""
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +13,9 @@ from twofold.io.arrays import ArrayFile, open_arrays
 _KEYS = ("path", "file_name", "filename", "filepath", "image_path", "file", "name")
 """Names of arrays of texts that name the rows, the first of them that is there."""
 
+_LONGEST = 1024
+"""Largest mean number of bytes of a path."""
+
 
 class Features(NamedTuple):
     """Rows of features, in the order of the files or with a name for each."""
@@ -20,6 +24,8 @@ class Features(NamedTuple):
     rows: np.ndarray  # (n, d), (n, p, c) or (n, h, w, c)
     key: str = ""  # name of the array of names
     names: list[str] | None = None  # paths or file names of the rows
+    # Texts of other arrays, which name the rows if all of them are files.
+    texts: dict[str, list[str]] = {}
 
 
 def read_features(
@@ -33,23 +39,29 @@ def read_features(
         An array file, see ``twofold.io.read_stack``.
     key : str or None, default=None
         Name of the array of features; None takes the only stack. Names are an array of
-        texts called "path", "paths", "file_name", "filename", "file", "name" or alike.
+        texts called "path", "paths", "file_name", "filename", "file", "name" or alike;
+        without any, other texts are names if all of them are among the files.
     max_memory : int or None, default=None
         Bytes that the features, and as many that the names may take; None chooses.
     """
     with open_arrays(path, max_memory) as file:
         wanted = file.stack_name(key)
         names_key = _names_key(file)
-        arrays = file.read([wanted] if names_key is None else [wanted, names_key])
-    rows = arrays[wanted]
+        texts_keys = _possible_names(file) if names_key is None else [names_key]
+        arrays = file.read([wanted, *texts_keys])
+    rows = arrays.pop(wanted)
     if not 2 <= rows.ndim <= 4:
         raise ValueError(
             f"features in {path} must be a row (n, d) or a matrix (n, p, c) for each "
             f"image, got an array of shape {rows.shape}"
         )
+    texts = {
+        name: list(map(str, each.reshape(-1).tolist())) for name, each in arrays.items()
+    }
     if names_key is None:
-        return Features(Path(path), rows)
-    names = list(map(str, arrays[names_key].reshape(-1).tolist()))
+        same = {name: each for name, each in texts.items() if len(each) == len(rows)}
+        return Features(Path(path), rows, texts=same)
+    names = texts[names_key]
     if len(names) != len(rows):
         raise ValueError(
             f"{names_key} in {path} must name each of the {len(rows)} rows, got "
@@ -65,6 +77,15 @@ def _names_key(file: ArrayFile) -> str | None:
     return next((lower[key] for key in keys if key in lower), None)
 
 
+def _possible_names(file: ArrayFile) -> list[str]:
+    """Return the names of arrays of texts that can be read and may be paths."""
+    return [
+        name
+        for name, each in file.texts.items()
+        if not each.refusal and each.n_bytes <= _LONGEST * math.prod(each.shape)
+    ]
+
+
 class Listing(NamedTuple):
     """The samples and files that rows of features belong to."""
 
@@ -77,8 +98,19 @@ class Listing(NamedTuple):
 def rows_of(features: Features, listing: Listing) -> np.ndarray:
     """Return the features (n, ...) of the samples of a listing."""
     if features.names is None:
+        features = _named(features, listing)
+    if features.names is None:
         return features.rows[_in_order(features, listing)]
     return features.rows[_by_name(features, features.names, listing)]
+
+
+def _named(features: Features, listing: Listing) -> Features:
+    """Return features with names if all texts of an array are among the files."""
+    known = _known(listing)
+    for key, texts in features.texts.items():
+        if all(map(known.find, texts)):
+            return features._replace(key=key, names=texts)
+    return features
 
 
 def _in_order(features: Features, listing: Listing) -> list[int]:
@@ -130,7 +162,7 @@ def _named_rows(
     where: str, given: Sequence[str], listing: Listing
 ) -> tuple[dict[str, int], list[str]]:
     """Return the row of each file or frame that is named, and the unknown names."""
-    known = _Known([*listing.names, *listing.files, *listing.skipped], listing.folder)
+    known = _known(listing)
     rows: dict[str, int] = {}
     unknown = []
     for i, name in enumerate(given):
@@ -157,6 +189,12 @@ def _counted(names: list[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} is"
     return f"{names[0]} and {len(names) - 1} other{'s' * (len(names) > 2)} are"
+
+
+def _known(listing: Listing) -> "_Known":
+    """Return all that the texts of a listing can mean."""
+    names = [*listing.names, *listing.files, *listing.skipped]
+    return _Known(names, listing.folder)
 
 
 class _Known:

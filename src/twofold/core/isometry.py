@@ -70,7 +70,8 @@ def _different(rows: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarr
     for i, key in zip(some.tolist(), keys, strict=True):
         first.setdefault(key, i)
     places = {key: place for place, key in enumerate(first)}
-    return np.array(list(first.values()), int), np.array([places[key] for key in keys])
+    place = [places[key] for key in keys]
+    return np.array(list(first.values()), int), np.array(place, int)
 
 
 def _gram(rows: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:

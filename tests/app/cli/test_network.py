@@ -108,6 +108,16 @@ def test_what_to_install_is_told_where_nothing_stands_out(
     assert f"Warning: {warning}{INSTALL}\n" in run.stderr
 
 
+def test_a_network_is_named_where_other_channels_were_asked_for(here, classes):
+    for options, told in (
+        (("--channels", "pixels"), True),
+        (("--align", "shifts"), False),
+        (("--channels", "auto", "--graph", "heat"), False),  # nothing is scored
+    ):
+        run = here("cluster", "marked", "-k", "3", "--force", *options)
+        assert ("for ordinary photos try --channels network" in run.stderr) is told
+
+
 def test_nothing_is_told_of_installing_where_it_would_not_help(
     here, classes, monkeypatch, tmp_path
 ):

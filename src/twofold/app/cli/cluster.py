@@ -21,8 +21,8 @@ from twofold.app.cli.model import (
     with_options,
 )
 from twofold.app.cli.network import (
-    INSTALL,
     asked_network,
+    hint_of,
     may_try_network,
     network_to_try,
 )
@@ -185,7 +185,7 @@ def _run(
     begin = time.time()
     try:
         with listening(shown):
-            found, lacks_network = _clustered(given, request, out, sort, force)
+            found, hint = _clustered(given, request, out, sort, force)
     except KeyboardInterrupt:
         # The signal may arrive after the folder of results was renamed.
         page = out / "report.html"
@@ -195,8 +195,8 @@ def _run(
     except ValueError as error:
         raise ValueError(with_options(str(error))) from error
     facts = facts_of(found, request.missing)
-    if lacks_network:
-        facts["install"] = INSTALL
+    if hint is not None:
+        facts["hint"] = hint
     shown.end(**facts)
 
 
@@ -206,8 +206,8 @@ def _clustered(
     out: Path,
     sort: options.Sort | None,
     force: bool,
-) -> tuple["Clustered", bool]:
-    """Return the results, and whether a network would have been tried, were it here."""
+) -> tuple["Clustered", str | None]:
+    """Return the results, and how a network would be tried where none was."""
     from twofold.app import workflow
     from twofold.app.network import with_network
     from twofold.channels.network import NetworkError
@@ -219,8 +219,7 @@ def _clustered(
     check_shape(request, collection.samples.shape[1:])
     if network is not None:
         collection = with_network(collection, network)
-    tries = may_try_network(request, collection)
-    tried = network_to_try() if tries else None
+    tried = network_to_try() if may_try_network(request, collection) else None
     written: Any = {"sort": sort and sort.value, "force": force}
     try:
         found = workflow.cluster(collection, model, out, network=tried, **written)
@@ -229,7 +228,7 @@ def _clustered(
             raise
         say("Warning", f"no network was tried: {error}")
         found = workflow.cluster(collection, model, out, **written)
-    return found, tries and tried is None
+    return found, hint_of(request, collection)
 
 
 def _check_output(given: _Given, out: Path, force: bool) -> None:

@@ -73,8 +73,8 @@ def _print_choice(facts: dict[str, Any]) -> None:
             f"{chosen['score']:.2f}"
         )
         if not facts.get("stand_out", True) and facts["clusters"] > 1:
-            install = facts.get("install")
-            more = f"; for ordinary photos try {install}" if install else ""
+            hint = facts.get("hint")
+            more = f"; for ordinary photos try {hint}" if hint else ""
             say("Warning", f"these clusters hardly stand out from chance{more}")
     if facts["out_of_time"]:
         tell("--max-time was up before all settings were tried")

@@ -33,15 +33,33 @@ def asked_network(request: ModelRequest) -> "NetworkFeatures | None":
 def may_try_network(request: ModelRequest, collection: "Collection") -> bool:
     """Return whether a network is worth a try beside the images of a collection.
 
-    The images must be files, of which larger pictures can be read, and a search must
-    choose. Pixels that are missing or aligned are lost on a network.
+    A search must choose the channels.
+    """
+    chooses = request.channels == "auto" and not request.parameters
+    return chooses and _suits_network(request, collection)
+
+
+def _suits_network(request: ModelRequest, collection: "Collection") -> bool:
+    """Return whether images are files, of which larger pictures can be read.
+
+    Pixels that are missing or aligned are lost on a network.
     """
     from twofold.app.network import has_colors
 
-    chooses = request.channels == "auto" and not request.parameters
     for_pixels = request.align is not False or request.missing is not None
     files = collection.paths and collection.features is None and has_colors(collection)
-    return bool(files) and chooses and not for_pixels
+    return bool(files) and not for_pixels
+
+
+def hint_of(request: ModelRequest, collection: "Collection") -> str | None:
+    """Return what to try for a network where none was tried, None if nothing helps."""
+    from twofold.channels.network import sources
+
+    if not _suits_network(request, collection):
+        return None
+    if may_try_network(request, collection):
+        return None if sources.is_installed() else INSTALL
+    return f"--channels {NETWORK}" if sources.is_installed() else None
 
 
 def network_to_try() -> "NetworkFeatures | None":

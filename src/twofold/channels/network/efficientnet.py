@@ -10,8 +10,8 @@ from typing import Any
 from torch import nn
 
 MEAN, STD = 127 / 255, 128 / 255
-"""Side of the images that it was trained on, and how their pixels, in [0, 1], were
-centred and scaled.
+"""How the pixels, in [0, 1], of the images that it was trained on were centred and
+scaled.
 """
 
 _EPS = 1e-3
@@ -82,7 +82,7 @@ class Block(nn.Module):
 
 
 class EfficientNetLite0(nn.Module):
-    """The network: ``narrow`` and ``maps`` give features, calling it gives classes."""
+    """The network: ``maps`` gives features, calling it gives classes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,16 +99,12 @@ class EfficientNetLite0(nn.Module):
         self._bn1 = _normalised(_HEAD)
         self._fc = nn.Linear(_HEAD, _CLASSES)
 
-    def narrow(self, x: Any) -> Any:
-        """Return the maps (n, 320, h / 32, w / 32) of the last block."""
+    def maps(self, x: Any) -> Any:
+        """Return the last maps, (n, 1280, h / 32, w / 32), which are not negative."""
         x = nn.functional.relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
-        return x
-
-    def maps(self, x: Any) -> Any:
-        """Return the last maps, (n, 1280, h / 32, w / 32), which are not negative."""
-        return nn.functional.relu6(self._bn1(self._conv_head(self.narrow(x))))
+        return nn.functional.relu6(self._bn1(self._conv_head(x)))
 
     def forward(self, x: Any) -> Any:
         """Return the scores (n, 1000) of the classes of ImageNet."""
