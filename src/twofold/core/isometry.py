@@ -38,26 +38,26 @@ def shortened(features: Array) -> Array:
 
 def _coordinates(rows: np.ndarray) -> np.ndarray:
     """Return L (n, n) with L L' = F F' for F (n, d); copies have the same row."""
-    n = len(rows)
+    n, eps = len(rows), float(np.finfo(rows.dtype).eps)
     try:
-        return _factor(_gram(rows))
+        return _factor(_gram(rows), eps)
     except np.linalg.LinAlgError:
         nonzero = np.flatnonzero(rows.any(axis=1))
         first, place = _different(rows, nonzero)
         if len(first) == n:
             raise
     found = np.zeros((n, n))
-    found[nonzero, : len(first)] = _factor(_gram(rows, first))[place]
+    found[nonzero, : len(first)] = _factor(_gram(rows, first), eps)[place]
     return found
 
 
-def _factor(gram: np.ndarray) -> np.ndarray:
+def _factor(gram: np.ndarray, eps: float) -> np.ndarray:
     """Return the Cholesky factor of K; raise a LinAlgError if K is singular.
 
-    Rounding may leave a tiny positive pivot where the exact one is zero.
+    Rounding, of relative size ``eps``, may leave a tiny pivot where there is none.
     """
     factor, diagonal = np.linalg.cholesky(gram), np.diagonal(gram)
-    least = len(gram) * np.finfo(gram.dtype).eps * diagonal.max(initial=0.0)
+    least = len(gram) * eps * diagonal.max(initial=0.0)
     if (np.diagonal(factor) ** 2 <= least).any():
         raise np.linalg.LinAlgError("the Gram matrix is singular")
     return factor
