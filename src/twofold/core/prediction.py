@@ -15,8 +15,8 @@ from twofold.core.terms import TERMS
 _MAX_SWEEPS = 1000
 """Maximum number of sweeps of the coordinate descent."""
 
-_BLOCK = 4096
-"""Number of samples that are reconstructed at once."""
+_BLOCK_ENTRIES = 2**22
+"""Number of entries that are reconstructed at once."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def reconstruction_errors(
     n = samples.shape[0]
     flat, basis = samples.reshape(n, -1), centroids.reshape(centroids.shape[0], -1)
     errors = []
-    for block in slices(n, _BLOCK):
+    for block in slices(n, _BLOCK_ENTRIES // flat.shape[1]):
         residual = flat[block, :] - coefficients[block, :] @ basis
         if missing is not None:
             hidden = missing.reshape(n, -1)[block, :]
