@@ -146,6 +146,7 @@ def test_an_empty_name_is_not_the_working_folder(place):
         (OSError(28, "No room"), "the output could not be written: No room"),
         (OSError(13, "Not allowed", "there"), "there: Not allowed"),
         (OSError("in words"), "in words"),
+        (ImportError("what a file takes"), "what a file takes"),
         (KeyError("x"), "KeyError: 'x'"),
     ],
 )

@@ -55,7 +55,7 @@ def reason_of(failure: Exception) -> str:
     if isinstance(failure, OSError) and failure.strerror:  # of the operating system
         where = failure.filename or "the output could not be written"
         return f"{where}: {failure.strerror}"
-    expected = isinstance(failure, ValueError | OSError | RuntimeError)
+    expected = isinstance(failure, ValueError | OSError | RuntimeError | ImportError)
     return str(failure) if expected else f"{type(failure).__name__}: {failure}"
 
 

@@ -31,7 +31,8 @@ def open_onnx(path: Path, runtime: ModuleType) -> Network:
     if _ELSEWHERE.search(content):
         raise NetworkError(
             f"network must be one ONNX file, but {path} keeps weights in other files, "
-            "which are not read; save it as a single file"
+            "which are not read, or has a name, 'location', that says so; save it as a "
+            "single file without that name"
         )
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # an error is raised, and need not be printed
