@@ -108,7 +108,10 @@ def test_what_to_install_is_told_where_nothing_stands_out(
     assert f"Warning: {warning}{INSTALL}\n" in run.stderr
 
 
-def test_a_network_is_named_where_other_channels_were_asked_for(here, classes):
+def test_a_network_is_named_where_other_channels_were_asked_for(
+    here, classes, monkeypatch
+):
+    monkeypatch.setattr(sources, "is_installed", lambda: True)
     for options, told in (
         (("--channels", "pixels"), True),
         (("--align", "shifts"), False),
