@@ -151,6 +151,7 @@ MIXED = {"mixed": together(*((name, photos(name)) for name in ("clothing", "sign
 AFTERWARDS = {
     "faces": together(*((name, written(name)) for name in ("yale", "orl", "jaffe"))),
     "tinted": written("eyaleb", tinted=True),
+    "desk": together(("signs", photos("signs")), ("umist", written("umist"))),
     "shelf": together(("clothing", photos("clothing")), ("coil20", written("coil20"))),
 }
 """Folders that were made and looked at once the rule had been chosen that they try."""

@@ -151,6 +151,27 @@ def test_files_are_cropped_alone(marked):
         with_network(read(marked[0]), NetworkFeatures(frame="pad"))
 
 
+@pytest.mark.parametrize(
+    ("color", "told", "taken"),
+    [
+        (True, (0.80, 0.79), True),
+        (True, (0.80, 0.77), False),
+        (False, (0.80, 0.79), False),
+        (False, (0.80, 0.81), True),
+    ],
+)
+def test_a_level_choice_is_that_of_the_network_if_there_are_colours(
+    marked, monkeypatch, color, told, taken
+):
+    stand_in(monkeypatch, seen_classes)
+    known = iter(told)
+    monkeypatch.setattr(AutoTSNMF, "edge_information", lambda *a, **b: next(known))
+    collection = read(marked[0], Reading(color=color))
+    found, _ = choose(collection, search(), NetworkFeatures())
+    assert (found.network is not None) is taken
+    assert found.compared == {"images": told[0], "network": told[1]}
+
+
 def test_what_is_compared_is_told_by_the_graphs_of_both(grouped, monkeypatch):
     stand_in(monkeypatch, lambda batch, device: noise_of(batch))
     collection = read(grouped)

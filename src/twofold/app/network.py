@@ -24,6 +24,12 @@ _SAMPLE = 2000
 """Number of images by which the choice is made; all, if there are no more."""
 
 
+_LEVEL = 0.97
+"""Part of what the graphs tell of images that is enough for a network to be taken, if
+the images have colours: photos are what it was trained on.
+"""
+
+
 class Chosen(NamedTuple):
     """The better representation, and the search that was fitted to it."""
 
@@ -74,7 +80,8 @@ def choose(
     """Fit a search to images and to features of a network, and take the better one.
 
     The clusters of which the graphs of both searches, taken together, tell more are
-    taken, see ``AutoTSNMF.edge_information``.
+    taken, see ``AutoTSNMF.edge_information``; of images with colours those of the
+    network if both are about level.
     """
     if collection.features is not None:
         raise ValueError("network must be None for a collection that has features")
@@ -112,7 +119,8 @@ def _better(
     # Clusters of a search that had nothing to compare are not told from any others.
     unknown = {name for name, each in fitted.items() if math.isnan(each.best_score_)}
     told |= dict.fromkeys(unknown, math.nan)
-    better = told[NETWORK] > told[IMAGES] or unknown == {IMAGES}
+    level = _LEVEL if collection.images.ndim == 4 else 1.0
+    better = told[NETWORK] > level * told[IMAGES] or unknown == {IMAGES}
     best = NETWORK if better else IMAGES
     return Chosen(replace(both[best], compared=told), fitted[best])
 
