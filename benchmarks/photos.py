@@ -176,8 +176,12 @@ def network_alone(folder: Folder, seed: int) -> Scores:
     return score(folder, lambda: model.fit_predict(X))
 
 
+TAKEN = "network taken"
+"""Whether the network was, beside what is told of both."""
+
+
 def default(folder: Folder, seed: int) -> tuple[Scores, dict[str, float]]:
-    """What the command finds, and its scores of images and of the network."""
+    """What the command finds, what is told of both, and whether it took the network."""
     compared: dict[str, float] = {}
 
     def fit() -> np.ndarray:
@@ -185,6 +189,7 @@ def default(folder: Folder, seed: int) -> tuple[Scores, dict[str, float]]:
         network = NetworkFeatures(cache=folder.cache)
         chosen = choose(folder.collection, search, network)
         compared.update(chosen.collection.compared)
+        compared[TAKEN] = float(chosen.collection.network is not None)
         return to_numpy(chosen.search.labels_)
 
     return score(folder, fit), compared
@@ -284,7 +289,7 @@ def choice(place: Path, cache: str, n_jobs: int, only: Names) -> str:
         rivals = rival_jobs(folder, [rows for rows in FLAT if rows != "pixels"])
         rows = run([*jobs, *rivals], n_jobs)
         compared = [each for _, each in rows["default"]]
-        taken = sum(each["network"] > each["images"] for each in compared)
+        taken = int(sum(each[TAKEN] for each in compared))
         told = [
             np.mean([each[key] for each in compared]) for key in ("images", "network")
         ]
