@@ -93,7 +93,7 @@ class RMNMF(GraphFactorization):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twofold.decomposition import RMNMF
-    >>> model = RMNMF(10, random_state=0).fit(load_digits().images)
+    >>> model = RMNMF(10, tol=0.05, random_state=0).fit(load_digits().images)
     >>> model.coefficients_.shape
     (1797, 10)
     """
