@@ -44,12 +44,10 @@ def consensus_labels(
     points = spectral_embedding(graph, k, seed)
     spectral = kmeans_labels(points, k, seed, sample_weight=sample_weight)
     starts = labels, np.unique(spectral, return_inverse=True)[1]
-    told = [raise_information(graph, start) for start in starts]
-    clearest = max(told, key=lambda each: edge_information(graph, each))
+    raised = [raise_information(graph, start) for start in starts]
+    told = [edge_information(graph, each) for each in raised]
     required = (1 + _MARGIN) * edge_information(graph, labels)
-    return in_order(
-        clearest if edge_information(graph, clearest) > required else labels
-    )
+    return in_order(raised[np.argmax(told)] if max(told) > required else labels)
 
 
 def consensus_graph(previews: Sequence[Preview], labels: np.ndarray) -> csr_array:
