@@ -10,16 +10,10 @@ from scipy.sparse import csr_array
 from twofold.core.modularity import weights_between
 from twofold.core.moves import Block, improve_labels
 
-_N_BLOCKS = 32
-"""Number of blocks of samples."""
-
 _FLOOR = 1e-3
 """Weight of all pairs of clusters together, as a part of the whole, that is added: a
 first edge between two clusters is unlikely, not impossible.
 """
-
-_TOLERANCE = 1e-12
-"""Relative tolerance below which a gain is taken for rounding."""
 
 
 def edge_information(weights: csr_array, labels: np.ndarray) -> float:
@@ -64,7 +58,7 @@ def raise_information(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     degree = weights.sum(axis=1)
     total = degree.sum() or 1.0
 
-    def gain(block: Block, labels: np.ndarray, k: int) -> tuple[np.ndarray, float]:
+    def gain(block: Block, labels: np.ndarray, k: int) -> np.ndarray:
         own = labels[block.samples]
         to, weight = block.weights_to(labels, k), degree[block.samples]
         between = weights_between(weights, labels, k)
@@ -72,12 +66,12 @@ def raise_information(weights: csr_array, labels: np.ndarray) -> np.ndarray:
         found = to @ _log_rates(between, between.sum(axis=1), floor).T
         rows = np.arange(len(own))
         found[rows, own] = _gain_without(between, own, to, weight, floor)
-        return found, _TOLERANCE * total
+        return found
 
     def score(labels: np.ndarray) -> float:
         return edge_information(weights, labels)
 
-    return improve_labels(weights, labels, score, gain, _N_BLOCKS)
+    return improve_labels(weights, labels, score, gain)
 
 
 def _log_rates(between: np.ndarray, degree: np.ndarray, floor: float) -> np.ndarray:

@@ -7,16 +7,10 @@ Physical Review E 69, 2004.
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.core.moves import Block, improve_labels
-
-_N_BLOCKS = 32
-"""Number of blocks of samples."""
+from twofold.core.moves import N_BLOCKS, Block, improve_labels
 
 LEAST_RISE = 1e-9
 """Rise of the modularity below which other labels are not worth taking."""
-
-_TOLERANCE = 1e-12
-"""Relative tolerance below which a rise of the modularity is taken for rounding."""
 
 
 def modularity(weights: csr_array, labels: np.ndarray) -> float:
@@ -62,7 +56,7 @@ def rise_by_merging(between: np.ndarray) -> np.ndarray:
 
 
 def refine_labels(
-    weights: csr_array, labels: np.ndarray, n_blocks: int = _N_BLOCKS
+    weights: csr_array, labels: np.ndarray, n_blocks: int = N_BLOCKS
 ) -> np.ndarray:
     """Move single samples between clusters while the modularity rises.
 
@@ -86,14 +80,14 @@ def refine_labels(
     degree = weights.sum(axis=1)
     total = degree.sum() or 1.0
 
-    def gain(block: Block, labels: np.ndarray, k: int) -> tuple[np.ndarray, float]:
+    def gain(block: Block, labels: np.ndarray, k: int) -> np.ndarray:
         rows, weight = np.arange(len(block.samples)), degree[block.samples]
         cluster_degree = np.bincount(labels, degree, minlength=k)
         # Gain of a sample in each cluster: its edges there, less the expected ones.
         found = block.weights_to(labels, k) - np.outer(weight, cluster_degree / total)
         # The sample itself does not count against its own cluster.
         found[rows, labels[block.samples]] += weight**2 / total
-        return found, _TOLERANCE * total
+        return found
 
     def score(labels: np.ndarray) -> float:
         return modularity(weights, labels)

@@ -6,6 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+N_BLOCKS = 32
+"""Number of blocks of samples."""
+
+_TOLERANCE = 1e-12
+"""Difference of gains, as a part of the sum of all weights, that is due to rounding."""
+
 _MAX_ROUNDS = 20
 """Maximum number of rounds. In a round every sample may move once."""
 
@@ -25,9 +31,9 @@ class Block(NamedTuple):
         return np.bincount(cells, self.weights, size).reshape(-1, k)
 
 
-Gain = Callable[[Block, np.ndarray, int], tuple[np.ndarray, float]]
+Gain = Callable[[Block, np.ndarray, int], np.ndarray]
 """Maps a block and the labels in k clusters to the gain of each of its samples in each
-cluster, (b, k), and to the difference below which gains are equal up to rounding.
+cluster, (b, k), in the unit of the weights.
 """
 
 
@@ -36,7 +42,7 @@ def improve_labels(
     labels: np.ndarray,
     score: Callable[[np.ndarray], float],
     gain: Gain,
-    n_blocks: int,
+    n_blocks: int = N_BLOCKS,
 ) -> np.ndarray:
     """Move samples to the clusters of their highest gain while the score rises.
 
@@ -48,7 +54,7 @@ def improve_labels(
         Cluster of each sample: 0, 1, ..., without an empty cluster.
     score : function of labels
     gain : function of a block, the labels and k
-    n_blocks : int
+    n_blocks : int, default=32
         Number of blocks of samples. Blocks move in turn, samples of a block together.
 
     Returns
@@ -57,8 +63,9 @@ def improve_labels(
         Labels whose score is at least as high. No cluster is empty.
     """
     blocks, best = _blocks(weights, n_blocks), score(labels)
+    rounding = _TOLERANCE * (weights.sum(axis=1).sum() or 1.0)
     for _ in range(_MAX_ROUNDS):
-        candidate = _one_round(blocks, labels, gain)
+        candidate = _one_round(blocks, labels, gain, rounding)
         reached = score(candidate)
         if reached <= best:
             break
@@ -82,12 +89,14 @@ def _blocks(weights: csr_array, n_blocks: int) -> list[Block]:
     ]
 
 
-def _one_round(blocks: list[Block], labels: np.ndarray, gain: Gain) -> np.ndarray:
+def _one_round(
+    blocks: list[Block], labels: np.ndarray, gain: Gain, rounding: float
+) -> np.ndarray:
     """Return the labels after each sample has had one chance to move."""
     labels, k = labels.copy(), 1 + labels.max()
     for block in blocks:
         rows, current = np.arange(len(block.samples)), labels[block.samples]
-        gains, rounding = gain(block, labels, k)
+        gains = gain(block, labels, k)
         # Of clusters with equal gain, up to rounding, the first is chosen.
         highest = gains.max(axis=1, keepdims=True)
         best = (gains >= highest - rounding).argmax(axis=1)
