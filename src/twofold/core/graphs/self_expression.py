@@ -70,8 +70,7 @@ def whitened(features: Array, ridge: float = RIDGE) -> Array:
     if d <= n:
         return features @ whitening_of(features, ridge)
     features, _ = _unit_mean_square(features)
-    values, vectors = xp.linalg.eigh(features @ xp.matrix_transpose(features))
-    values = xp.clip(values, min=0.0)[:, None, :]  # rounding may make them negative
+    values, vectors = _squared_singular_values(features)
     return vectors * xp.sqrt(values / (values + ridge))
 
 
@@ -89,14 +88,23 @@ def whitening_of(features: Array, ridge: float = RIDGE) -> Array:
     if d <= n:
         inverse = lower_inverses(_cholesky(_gram(features), ridge))
         return scale * xp.astype(xp.matrix_transpose(inverse), features.dtype)
-    values, vectors = xp.linalg.eigh(features @ across)
-    values = xp.clip(values, min=0.0)[:, None, :]
-    shrunk = scale / xp.sqrt(values + ridge)
+    values, vectors = _squared_singular_values(features)
     # B = F' A S^-1, except for directions without energy
-    largest = xp.max(values, axis=-1, keepdims=True)
-    nonzero = values > n * xp.finfo(values.dtype).eps * largest
-    inverse = shrunk / xp.sqrt(positive_or_one(values))
-    return (across @ vectors) * xp.where(nonzero, inverse, 0.0 * shrunk)
+    inverse = scale / xp.sqrt((values + ridge) * positive_or_one(values))
+    return (across @ vectors) * xp.where(values > 0, inverse, xp.zeros_like(inverse))
+
+
+def _squared_singular_values(features: Array) -> tuple[Array, Array]:
+    """Return S^2 (batch, 1, n) and A (batch, n, n) of FF' = A S^2 A'.
+
+    Rounding leaves a little where there is no energy. It is set to zero: the ridge is
+    small, and would let it tell identical samples apart.
+    """
+    xp = array_namespace(features)
+    values, vectors = xp.linalg.eigh(features @ xp.matrix_transpose(features))
+    values, n = values[:, None, :], features.shape[1]
+    least = n * xp.finfo(values.dtype).eps * xp.max(values, axis=-1, keepdims=True)
+    return xp.where(values > least, values, xp.zeros_like(values)), vectors
 
 
 def _unit_mean_square(features: Array) -> tuple[Array, Array]:
