@@ -2,20 +2,16 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.grams import Side, project
-from twofold.core.graphs.construction import update_graph
+from twofold.core.graphs.construction import approximate_graph, update_graph
 from twofold.core.graphs.graph import Graph
 from twofold.core.isometry import shortened
-from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import EXACT
-from twofold.core.neighbors.tracked import TrackedLists
+from twofold.core.neighbors.tracked import GraphLists, TrackedLists
 from twofold.core.state import SolverOptions
-
-SEARCHES = {"exact": EXACT, "approximate": APPROXIMATE}
-"""Searches for the rows whose neighbour lists are no longer certain."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +37,8 @@ class ProjectedSide:
         """Return the same samples, in a batch of one, with another graph."""
         lists = None if self.tracked is None else self.tracked.lists
         known = None if lists is None else lists.products
-        graph, _ = update_graph(
-            self.points,
-            options.n_neighbors,
-            options.graph,
-            lists,
-            SEARCHES[options.neighbors],
-            self.roots,
-            None if known is None else known[0].points[None],
-        )
+        white = None if known is None else known[0].points[None]
+        graph, _ = graph_of(self.points, options, lists, self.roots, white)
         return replace(self, graph=graph)
 
     def of_points(self) -> "ProjectedSide":
@@ -77,16 +66,24 @@ def project_side(
         projection = projection @ rotation
     features, outside = project(side.rows, projection), side.outside(projection)
     points = shortened(features)
-    graph, lists = update_graph(
-        points,
-        options.n_neighbors,
-        options.graph,
-        None if before is None else before.lists,
-        SEARCHES[options.neighbors],
-        roots,
-    )
+    known = None if before is None else before.lists
+    graph, lists = graph_of(points, options, known, roots)
     tracked = None if lists is None else TrackedLists(to_numpy(outside), lists)
     return ProjectedSide(outside, features, points, graph, tracked, roots)
+
+
+def graph_of(
+    points: Array,
+    options: SolverOptions,
+    lists: GraphLists | None,
+    roots: Array | None,
+    white: np.ndarray | None = None,
+) -> tuple[Graph, GraphLists | None]:
+    """Build the graph that the options ask for, with its lists if they are kept."""
+    q, kind = options.n_neighbors, options.graph
+    if options.neighbors == "approximate":
+        return approximate_graph(points, q, kind, roots), None
+    return update_graph(points, q, kind, lists, roots, white)
 
 
 def rotation_towards(projection: Array, target: Array) -> Array:

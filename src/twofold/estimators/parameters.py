@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from twofold.core.arrays import Array, to_numpy
 from twofold.core.graphs import default_kind, graph_kind
-from twofold.core.neighbors.approximate import MANY_SAMPLES, index_library_exists
+from twofold.core.neighbors.approximate import MANY_SAMPLES
 from twofold.core.state import SolverOptions
 from twofold.core.terms import TERMS
 from twofold.estimators.reading import (
@@ -66,8 +66,7 @@ def search_name(neighbors: str, n: int) -> str:
     """Return the search that the parameter ``neighbors`` stands for, for n samples."""
     if neighbors != "auto":
         return neighbors
-    approximate = n >= MANY_SAMPLES and index_library_exists()
-    return "approximate" if approximate else "exact"
+    return "approximate" if n >= MANY_SAMPLES else "exact"
 
 
 def check_parameters(model: Any) -> None:

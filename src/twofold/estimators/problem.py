@@ -13,7 +13,6 @@ from twofold.core.compact import compact_sides, expand
 from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides
-from twofold.core.neighbors.approximate import load_index_library
 from twofold.core.neighbors.tracked import join_lists
 from twofold.core.solver import solve
 from twofold.core.start import starts_and_lists as draw_starts
@@ -85,8 +84,7 @@ class Problem:
         else:  # filled samples would leave the span of a shorter basis
             long_sides = sides = both_sides(samples, r)
         start, tracked = self._starts_and_lists(samples, sides, weights, roots)
-        if self.options.neighbors != "approximate":
-            tracked = NOTHING_TRACKED  # exact lists do not outlast the first step
+        tracked = NOTHING_TRACKED
         n_starts = len(start) // len(weights)
         batch = {
             name: np.repeat([each[name] for each in weights], n_starts).astype(float)
@@ -203,9 +201,6 @@ def read_given(estimator: Any, X: Any, mask: Any = None) -> GivenSamples:
     stack, missing, shape = read_samples(
         estimator, X, estimator.sample_shape, mask, reset=True
     )
-    in_numpy = is_numpy_array(stack) and estimator.device is None
-    if estimator.neighbors == "approximate" and in_numpy:
-        load_index_library()  # raises at once if it is not installed
     check_enough("n_clusters", estimator.n_clusters, stack.shape[0])
     scale = estimator.scale
     if scale == "auto":  # the lengths of vectors carry information

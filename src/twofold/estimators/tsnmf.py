@@ -13,7 +13,6 @@ from twofold._sklearn import HasMethods, Interval, StrOptions, _fit_context
 from twofold.channels import BANKS
 from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS
-from twofold.core.projected import SEARCHES
 from twofold.core.start import STARTS
 from twofold.estimators.alignment import SHIFTS
 from twofold.estimators.identical import DUPLICATES
@@ -208,7 +207,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "overlap_weight": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "graph": [StrOptions({"auto", *KINDS})],
-        "neighbors": [StrOptions({"auto", *SEARCHES})],
+        "neighbors": [StrOptions({"auto", "exact", "approximate"})],
         "assign_labels": [StrOptions(set(ASSIGNMENTS))],
         # A sparse matrix is let through to an error that says so.
         "init": [StrOptions(set(STARTS)), "array-like", "sparse matrix"],

@@ -36,6 +36,8 @@ class Graph:
     degree: Array  # (batch, n, 1), diagonal of D: the row sums of W, over m_i
     bandwidth: Array  # (batch, 1, 1), scale of squares in the heat kernel; 0 if none
     roots: Array | None = None  # (batch, n, 1), sqrt(m_i); None if all of them are 1
+    # (batch, 1, 1), fraction found of the nearest neighbours; None if it is exact.
+    recall: Array | None = None
 
     @classmethod
     def from_edges(

@@ -1,197 +1,263 @@
-"""Approximate neighbours, for more points than can be compared with each other.
+"""Approximate neighbours, for more points than are worth comparing with each other.
 
-The lists are those of ``certified`` and ``products``, but rows that are not certified
-are not searched among all points. If they are many, an index finds their candidates:
-HNSW of Faiss, by distance, or by inner product for points and for points of the
-opposite sign. If they are few, the candidates of their candidates are measured, because
-neighbours of neighbours are likely to be near. The result is nearly always exact, but
-without a guarantee. Of points at equal distance any may be listed.
+The points are divided into cells of about a hundred points each by K-means. A point
+visits the cells whose means are nearest to it, and is compared with the points there:
+about 1,500, however many points there are in all. All visitors of a cell are compared
+with its points by one product of matrices. This is an inverted file without
+compression: H. Jégou, M. Douze, C. Schmid. Product quantization for nearest neighbor
+search. IEEE Transactions on Pattern Analysis and Machine Intelligence 33(1), 2011.
+
+How many cells a point has to visit is tried on some points that are compared with all
+others: nearly all of their nearest neighbours must be found. The largest affinities of
+a sample are searched in the same cells, so that those of distant samples are left out.
 """
 
-import importlib.util
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from sklearn.cluster import k_means
 
-from twofold.core.arrays import gather, slices
-from twofold.core.neighbors.certified import (
-    Bounds,
-    DistanceSet,
-    PointSet,
-    Search,
-    search_all,
-)
+from twofold.core.arrays import gather, slices, squared_norms
+from twofold.core.neighbors.selection import smallest_values
 
-_M, _EF_CONSTRUCTION, _EF_SEARCH = 16, 40, 64
-"""Parameters M, efConstruction and the minimum efSearch of the HNSW index."""
+MANY_SAMPLES = 5000
+"""Number of samples from which on the approximate search is faster."""
 
-MANY_SAMPLES = 20_000
-"""Number of samples from which on the approximate search is clearly faster."""
+_CELL_SIZE, _MAX_CELL_SIZE = 96, 128
+"""Mean number of points in a cluster of K-means, and largest number in a cell."""
 
-_MIN_POINTS = 5000
-"""Minimum number of points. With fewer points a search of all points is faster."""
+_TRAINING_POINTS, _TRAINING_STEPS = 32, 8
+"""Number of points for each cluster that K-means is run on, and of its iterations."""
 
-_BLOCK_ROWS = 2048
-"""Maximum number of rows in a block of queries."""
+_VISITS = 16
+"""Number of cells that a point visits at first; it is doubled until it is enough."""
 
-_EXTRA = 25
-"""Number of candidates beyond the neighbours."""
-
-_EFFORTS = ((1, (1,)), (1, (1, -1)), (2, (1, -1)), (4, (1, -1)))
-"""Factors of efSearch, and signs of the products, that are tried in turn."""
-
-_N_PROBES, _RECALL = 300, 0.98
-"""Number of points that are searched exactly as well, and the least fraction of their
-neighbours that the index must find.
+_N_TRIED, _RECALL = 300, 0.98
+"""Number of points that are compared with all others, and the least fraction of their
+neighbours that must be found.
 """
 
-_LOSS_SHARE = 0.3
-"""Fraction of the largest possible loss of bounds that is counted. Of many dimensions
-few are those in which points approach each other.
+_BLOCK_ENTRIES = 2**23
+"""Maximum number of values in a block."""
+
+Measure = Callable[[np.ndarray, slice], np.ndarray]
+"""Maps the inner products (m, b) of m points and the b points in a slice to values
+(m, b) by which points are compared, the smallest being the best.
 """
 
-_FEW = 0.02
-"""Fraction of the rows up to which candidates of candidates cost less than an index."""
 
+@dataclass(frozen=True)
+class Cells:
+    """Points in cells. Points are numbered cell by cell; ``order`` has their indices.
 
-def index_library_exists() -> bool:
-    """Return whether Faiss is installed."""
-    return importlib.util.find_spec("faiss") is not None
-
-
-def load_index_library() -> Any:
-    """Import Faiss, or raise an error with the way to install it."""
-    try:
-        return importlib.import_module("faiss")
-    except ImportError:
-        raise ImportError(
-            "neighbors='approximate' needs Faiss: pip install 'twofold[approximate]', "
-            "or leave it at 'exact'"
-        ) from None
-
-
-def search_approximately(
-    point_set: PointSet, indices: np.ndarray, extra: int, known: Bounds | None
-) -> Bounds:
-    """Return the approximate bounds of the points of these indices."""
-    n = point_set.points.shape[1]
-    if n < _MIN_POINTS:
-        return search_all(point_set, indices, extra, known)
-    count = min(point_set.n_neighbors + _EXTRA, n - 1)
-    if known is None or len(indices) > _FEW * n:
-        find = partial(np.take, _find_many(point_set, indices, count, known), axis=0)
-    else:
-        find = partial(_candidates_of_candidates, known.candidates, indices)
-    parts = []
-    for rows in slices(len(indices), _BLOCK_ROWS):
-        candidates = find(np.arange(len(indices))[rows])
-        parts.append(_best_candidates(point_set, indices[rows], candidates, count))
-    bounds = Bounds(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    # Rows with fewer distinct candidates than ``count`` are searched among all points.
-    too_few = np.flatnonzero(~np.isfinite(bounds.radius))
-    if len(too_few):
-        every = search_all(point_set, indices[too_few], _EXTRA, known)
-        bounds.put(too_few, every)
-    return bounds
-
-
-def _best_candidates(
-    point_set: PointSet, indices: np.ndarray, candidates: np.ndarray, count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the bounds of the ``count`` best of candidates (b, m).
-
-    They are valid only if no point outside the candidates is better.
+    For the search by inner products, ``points`` are replaced by others; the cells, and
+    which of them a point visits, stay those of the distances.
     """
-    values = point_set.values(indices, candidates)
-    values[_is_repeated(candidates) | (candidates == indices[:, None])] = np.inf
-    order = np.argsort(values, axis=1)[:, :count]
-    lower = point_set.lower(gather(values, order), indices)
-    return gather(candidates, order), lower, lower[:, -1]
+
+    points: np.ndarray  # (n, d), in single precision
+    order: np.ndarray  # (n,), index that each point had
+    bounds: np.ndarray  # (c + 1,), cell j has the points bounds[j], ..., bounds[j+1]-1
+    visited: np.ndarray  # (n, p), cells that each point visits
+    recall: float  # fraction found of the nearest neighbours of the points tried
+
+    @cached_property
+    def cell(self) -> np.ndarray:
+        """Cell of each point (n,)."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the squared distances and indices of near points, as ``exact`` does.
+
+        Both are of shape (n, n_neighbors), in the order that the points had.
+        """
+        norms = squared_norms(self.points)
+        values, neighbors = self._find(n_neighbors, _by_distance(self.points))
+        return self._as_given(np.maximum(norms[:, None] + 2 * values, 0), neighbors)
+
+    def largest_products(
+        self, points: np.ndarray, n_neighbors: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return large absolute inner products of points (n, d'), and their indices.
+
+        Both are of shape (n, n_neighbors), the largest first. Only points in visited
+        cells are compared.
+        """
+        own = replace(self, points=points[self.order].astype(np.float32))
+        values, neighbors = own._find(n_neighbors, _by_product)
+        return self._as_given(-values, neighbors)
+
+    def _find(
+        self, n_neighbors: int, measure: Measure
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest values of all points, ascending, and the points."""
+        rows = np.arange(len(self.points))
+        values, found = search_visited(self, rows, self.visited, n_neighbors, measure)
+        few = np.flatnonzero(np.isinf(values[:, -1]))  # only tiny cells were visited
+        if len(few):
+            values[few], found[few] = search_all(self.points, few, n_neighbors, measure)
+        return values, found
+
+    def _as_given(
+        self, values: np.ndarray, found: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return values and points (n, q) in the order and by the indices of before."""
+        back = np.argsort(self.order)
+        return values[back], self.order[found[back]]
 
 
-def _find_many(
-    point_set: PointSet, indices: np.ndarray, count: int, known: Bounds | None
-) -> np.ndarray:
-    """Return near points of those of these indices, themselves among them: (b, m).
+def divide(points: np.ndarray, n_neighbors: int) -> Cells:
+    """Divide points (n, d) into cells in which the nearest neighbours are found."""
+    points = (points - points.mean(axis=0)).astype(np.float32)
+    count = max(len(points) // _CELL_SIZE, 1)
+    some = points[_spread(len(points), _TRAINING_POINTS * count)]
+    start = some[_spread(len(some), count)]
+    centres = k_means(some, count, init=start, n_init=1, max_iter=_TRAINING_STEPS)[0]
+    cell = nearest_rows(points, centres, 1)[:, 0]
+    order = np.argsort(cell, kind="stable")
+    points, bounds = points[order], cell_bounds(np.bincount(cell))
+    means = np.add.reduceat(points, bounds[:-1]) / np.diff(bounds)[:, None]
+    cells = Cells(points, order, bounds, np.empty((0, 0), int), 0.0)
+    visits, recall = _enough_visits(cells, means, n_neighbors)
+    return replace(cells, visited=nearest_rows(points, means, visits), recall=recall)
 
-    They are the candidates that are known if these still have nearly all neighbours of
-    some points, for which a search of all points tells.
+
+def cell_bounds(sizes: np.ndarray) -> np.ndarray:
+    """Return the bounds of cells, given the sizes of clusters that follow each other.
+
+    Large clusters are cut into cells of nearly one size, and empty ones left out.
     """
-    n = point_set.points.shape[1]
-    some = np.unique(np.linspace(0, n - 1, min(n, _N_PROBES)).astype(int))
-    every = search_all(point_set, some, _EXTRA, None)
-    neighbors = point_set.select(some, every, always=True).neighbors
-    lists = None if known is None else known.candidates
-    if lists is not None and lists.shape[1] < count:
-        lists = None
-    if lists is not None and _recall(neighbors, lists[some]) >= _RECALL:
-        return lists[indices]
-    return _search_index(point_set, indices, count, some, neighbors)
+    parts = -(-sizes // _MAX_CELL_SIZE)
+    cells = [
+        size * (1 + np.arange(n)) // n - size * np.arange(n) // n
+        for size, n in zip(sizes, parts, strict=True)
+    ]
+    return np.concatenate([[0], *cells]).cumsum()
 
 
-def _search_index(
-    point_set: PointSet,
-    indices: np.ndarray,
-    count: int,
-    some: np.ndarray,
-    neighbors: np.ndarray,
-) -> np.ndarray:
-    """Return near points, as ``_find_many`` does, by an HNSW index.
+def _enough_visits(
+    cells: Cells, means: np.ndarray, n_neighbors: int
+) -> tuple[int, float]:
+    """Return how many cells a point should visit, and the recall that this gives."""
+    tried = _spread(len(cells.points), _N_TRIED)
+    measure = _by_distance(cells.points)
+    _, neighbors = search_all(cells.points, tried, n_neighbors, measure)
+    visits = _VISITS
+    while visits < len(means):
+        visited = nearest_rows(cells.points[tried], means, visits)
+        _, found = search_visited(cells, tried, visited, n_neighbors, measure)
+        listed = neighbors[..., None] == found[:, None, :]
+        recall = float(np.mean(listed.any(axis=-1)))
+        if recall >= _RECALL:
+            return visits, recall
+        visits *= 2
+    return len(means), 1.0
 
-    It is searched as thoroughly as some points, whose neighbours are known, need it:
-    with a larger efSearch, and by products of either sign.
+
+def search_visited(
+    cells: Cells, rows: np.ndarray, visited: np.ndarray, count: int, measure: Measure
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest values of points and those in cells that they visit.
+
+    Parameters
+    ----------
+    cells : Cells
+    rows : int array of shape (m,)
+        Points that visit cells; they are not compared with themselves.
+    visited : int array of shape (m, p)
+        Cells that each of them visits.
+    count : int
+        Number of values; where fewer points are in the cells, the rest is infinite.
+    measure : Measure
+
+    Returns
+    -------
+    values, found : arrays of shape (m, count)
+        Ascending values, and the points that they belong to.
     """
-    points = np.ascontiguousarray(point_set.points[0], dtype=np.float32)
-    by_distance = isinstance(point_set, DistanceSet)
-    index = _build_index(points, by_distance=by_distance)
-
-    def search(rows: np.ndarray, effort: int, signs: tuple[int, ...]) -> np.ndarray:
-        index.hnsw.efSearch = effort * max(_EF_SEARCH, 2 * count)
-        found = [index.search(sign * points[rows], count + 1)[1] for sign in signs]
-        # A missing result is -1. The point itself replaces it, and is excluded later.
-        return np.where(np.hstack(found) < 0, rows[:, None], np.hstack(found))
-
-    for effort, signs in _EFFORTS:
-        signs = signs[:1] if by_distance else signs
-        if _recall(neighbors, search(some, effort, signs)) >= _RECALL:
-            break
-    return search(indices, effort, signs)
-
-
-def _recall(neighbors: np.ndarray, found: np.ndarray) -> float:
-    """Return the fraction of neighbours (b, q) that are in their row of (b, m)."""
-    return float(np.mean((neighbors[..., None] == found[:, None, :]).any(axis=-1)))
+    p, width = visited.shape[1], int(np.diff(cells.bounds).max())
+    blocks = slices(len(rows), _BLOCK_ENTRIES // (p * width))
+    height = min(len(rows), blocks[0].stop)
+    table = np.empty((height, p, width), np.float32)
+    values = np.empty((len(rows), count), np.float32)
+    found = np.empty((len(rows), count), np.int64)
+    for block in blocks:
+        some = visited[block]
+        each = table[: len(some)]
+        each.fill(np.inf)
+        _compare_with_cells(each, cells, rows[block], some, measure)
+        best = smallest_values(each.reshape(1, len(some), p * width), None, count)
+        order = np.argsort(best.values[0], axis=1)
+        values[block] = gather(best.values[0], order)
+        place = gather(best.indices[0], order)
+        inside = cells.bounds[gather(some, place // width)] + place % width
+        found[block] = np.minimum(inside, len(cells.points) - 1)  # infinite values
+    return values, found
 
 
-def _build_index(points: np.ndarray, *, by_distance: bool) -> Any:
-    """Return an HNSW index of points (n, d), by distance or by inner product."""
-    faiss = load_index_library()
-    metric = faiss.METRIC_L2 if by_distance else faiss.METRIC_INNER_PRODUCT
-    index = faiss.IndexHNSWFlat(points.shape[1], _M, metric)
-    index.hnsw.efConstruction = _EF_CONSTRUCTION
-    index.add(points)
-    return index
+def _compare_with_cells(
+    table: np.ndarray,
+    cells: Cells,
+    rows: np.ndarray,
+    visited: np.ndarray,
+    measure: Measure,
+) -> None:
+    """Write the values of points (m,) and those in visited cells (m, p) into a table.
+
+    The table is of shape (m, p, size of the largest cell).
+    """
+    p = visited.shape[1]
+    visits = np.argsort(visited, axis=None, kind="stable")  # cell by cell
+    visitors, which = visits // p, visits % p
+    own = cells.cell[rows]
+    names, first = np.unique(visited.ravel()[visits], return_index=True)
+    ends = np.append(first[1:], len(visits))
+    for cell, begin, end in zip(names, first, ends, strict=True):
+        inside = slice(cells.bounds[cell], cells.bounds[cell + 1])
+        at = visitors[begin:end]
+        products = cells.points[rows[at]] @ cells.points[inside].T
+        values = measure(products, inside)
+        residents = np.flatnonzero(own[at] == cell)
+        values[residents, rows[at[residents]] - inside.start] = np.inf  # themselves
+        table[at, which[begin:end], : values.shape[1]] = values
 
 
-def _candidates_of_candidates(
-    candidates: np.ndarray, indices: np.ndarray, positions: np.ndarray
-) -> np.ndarray:
-    """Return the candidates of ``indices[positions]`` and theirs: (b, c + c^2)."""
-    direct = candidates[indices[positions]]
-    return np.hstack([direct, candidates[direct].reshape(len(direct), -1)])
+def search_all(
+    points: np.ndarray, rows: np.ndarray, count: int, measure: Measure
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest values of some points with all points, as for cells."""
+    n, parts = len(points), []
+    for block in slices(len(rows), max(1, _BLOCK_ENTRIES // n)):
+        some = rows[block]
+        values = measure(points[some] @ points.T, slice(0, n))
+        best = smallest_values(values[None], some, count)
+        order = np.argsort(best.values[0], axis=1)
+        parts.append((gather(best.values[0], order), gather(best.indices[0], order)))
+    values, found = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return values, found
 
 
-def _is_repeated(rows: np.ndarray) -> np.ndarray:
-    """Mark the entries that occur earlier in their row."""
-    order = np.argsort(rows, axis=1, kind="stable")
-    ascending = gather(rows, order)
-    again = np.zeros(rows.shape, dtype=bool)
-    again[:, 1:] = ascending[:, 1:] == ascending[:, :-1]
-    repeated = np.empty_like(again)
-    np.put_along_axis(repeated, order, again, axis=1)
-    return repeated
+def _by_distance(points: np.ndarray) -> Measure:
+    """Compare by |x|^2 / 2 - x'y = (|x - y|^2 - |y|^2) / 2 for a point y."""
+    halves = squared_norms(points) / 2
+    return lambda products, inside: np.subtract(halves[inside], products, out=products)
 
 
-APPROXIMATE = Search(search_approximately, once=True, loss_share=_LOSS_SHARE)
-"""Search that keeps the lists nearly exact, at a lower cost."""
+def _by_product(products: np.ndarray, inside: slice) -> np.ndarray:
+    """Compare by minus the absolute product."""
+    return np.negative(np.abs(products, out=products), out=products)
+
+
+def nearest_rows(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+    """Return the ``count`` nearest rows of each point in any order, (n, count)."""
+    measure, found = _by_distance(rows), []
+    for block in slices(len(points), _BLOCK_ENTRIES // len(rows)):
+        values = measure(points[block] @ rows.T, slice(None))
+        found.append(np.argpartition(values, count - 1, axis=1)[:, :count])
+    return np.concatenate(found)
+
+
+def _spread(n: int, count: int) -> np.ndarray:
+    """Return at most ``count`` of the indices 0, ..., n - 1, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, count)).astype(int))

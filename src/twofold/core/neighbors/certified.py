@@ -26,7 +26,6 @@ both. And every update of a bound subtracts a bound of its rounding error.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,7 +77,6 @@ def update_lists(
     lists: NeighborLists | None,
     points: np.ndarray,
     n_neighbors: int,
-    search: "Search",
 ) -> tuple[np.ndarray, np.ndarray, NeighborLists]:
     """Find the neighbours of points that have moved, and update their lists.
 
@@ -90,8 +88,6 @@ def update_lists(
         Points, rotated to be close to the points before the move.
     n_neighbors : int
         Number of neighbours, less than n.
-    search : Search
-        Search for rows that are not certified. The result is exact with ``EXACT``.
 
     Returns
     -------
@@ -101,30 +97,29 @@ def update_lists(
         Lists for the next iteration.
     """
     point_set = DistanceSet.from_points(points, n_neighbors)
-    return update_point_set(lists, point_set, search)
+    return update_point_set(lists, point_set)
 
 
 def update_point_set(
-    lists: NeighborLists | None, point_set: "PointSet", search: "Search"
+    lists: NeighborLists | None, point_set: "PointSet"
 ) -> tuple[np.ndarray, np.ndarray, NeighborLists]:
     """Find the neighbours of a point set as ``update_lists`` does.
 
     Instead of squared distances it returns ``PointSet.values``.
     """
     all_rows, searched = np.arange(point_set.points.shape[1]), 0
-    bounds, remaining = None, search.rounds(point_set)
+    bounds, remaining = None, point_set.extra_candidates
     if lists is not None:
-        bounds = point_set.updated_bounds(lists, search.loss_share)
+        bounds = point_set.updated_bounds(lists)
     if bounds is None:
-        known = None if lists is None else point_set.usable(lists)
-        bounds = search.find(point_set, all_rows, remaining[0], known)
+        bounds = search_all(point_set, all_rows, remaining[0])
         searched, remaining = len(all_rows), remaining[1:]
     rows = point_set.select(all_rows, bounds)
     for extra in remaining:
         uncertified = np.flatnonzero(rows.uncertified)
         if len(uncertified) == 0:
             break
-        found = search.find(point_set, uncertified, extra, rows.bounds)
+        found = search_all(point_set, uncertified, extra)
         rows.put(uncertified, point_set.select(uncertified, found, always=True))
         searched += len(uncertified)
     updated = NeighborLists(point_set.points[0], rows.bounds, searched)
@@ -231,19 +226,17 @@ class PointSet(ABC):
             return None
         return _truncated(lists.bounds, width)
 
-    def updated_bounds(
-        self, lists: NeighborLists, loss_share: float = 1.0
-    ) -> Bounds | None:
+    def updated_bounds(self, lists: NeighborLists) -> Bounds | None:
         """Return the bounds after the move; None if they certify too few rows."""
         last, before = self.n_neighbors - 1, self.usable(lists)
         if before is None:
             return None
         losses = self.losses(lists.points)
-        radius = _rounded_down(before.radius) - loss_share * losses.largest()
+        radius = _rounded_down(before.radius) - losses.largest()
         # If most rows have to be searched, measuring their candidates is wasted.
         if np.mean(radius <= before.lower[:, last]) > 0.5:
             return None
-        lost = loss_share * losses.of(before.candidates)
+        lost = losses.of(before.candidates)
         return Bounds(before.candidates, _rounded_down(before.lower) - lost, radius)
 
     def select(
@@ -334,25 +327,7 @@ class DistanceSet(PointSet):
         return Bounds(found.indices[0], lower[0], np.sqrt(found.bound[0]))
 
 
-@dataclass(frozen=True)
-class Search:
-    """Search for the rows that are not certified."""
-
-    # The bounds of points, given the point set, the indices of the points, the number
-    # of extra candidates, and the known bounds of all points or None.
-    find: Callable[[PointSet, np.ndarray, int, Bounds | None], Bounds]
-    once: bool = False  # whether rows that are still not certified stay so
-    loss_share: float = 1.0  # fraction of the largest possible loss that is counted
-
-    def rounds(self, point_set: PointSet) -> tuple[int, ...]:
-        """Return the numbers of extra candidates that are tried in turn."""
-        every = point_set.extra_candidates
-        return every[:1] if self.once else every
-
-
-def search_all(
-    point_set: PointSet, indices: np.ndarray, extra: int, known: Bounds | None
-) -> Bounds:
+def search_all(point_set: PointSet, indices: np.ndarray, extra: int) -> Bounds:
     """Return the bounds of the points of these indices, by a search of all points."""
     possible = point_set.points.shape[1] - 1
     count = min(point_set.n_neighbors + extra, possible)
@@ -364,7 +339,3 @@ def search_all(
     if count == possible:  # there are no other points
         radius = np.full_like(radius, np.inf)
     return Bounds(gather(found.candidates, order), gather(found.lower, order), radius)
-
-
-EXACT = Search(search_all)
-"""Search that makes the lists exact."""

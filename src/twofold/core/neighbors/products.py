@@ -28,7 +28,6 @@ from twofold.core.neighbors.certified import (
     Losses,
     NeighborLists,
     PointSet,
-    Search,
     update_point_set,
 )
 from twofold.core.neighbors.exact import (
@@ -158,7 +157,7 @@ def filter_products(
 
 
 def update_products(
-    lists: NeighborLists | None, points: np.ndarray, n_neighbors: int, search: Search
+    lists: NeighborLists | None, points: np.ndarray, n_neighbors: int
 ) -> tuple[np.ndarray, np.ndarray, NeighborLists]:
     """Find the largest absolute products of points (n, d), and update their lists.
 
@@ -166,7 +165,7 @@ def update_products(
     (n, n_neighbors), as ``largest_products`` does, and the lists.
     """
     point_set = ProductSet.from_points(points, n_neighbors)
-    differences, neighbors, updated = update_point_set(lists, point_set, search)
+    differences, neighbors, updated = update_point_set(lists, point_set)
     products = point_set.upper[0] - differences
     return _significant(products, point_set.tolerance[0]), neighbors, updated
 
