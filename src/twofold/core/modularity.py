@@ -4,6 +4,8 @@ M. E. J. Newman, M. Girvan. Finding and evaluating community structure in networ
 Physical Review E 69, 2004.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -19,13 +21,21 @@ def modularity(weights: csr_array, labels: np.ndarray) -> float:
     w_c is the sum of the symmetric weights W (n, n) over pairs of samples in cluster c,
     d_c is the sum of the degrees of its samples, and w is the sum of all degrees.
     """
-    degree = weights.sum(axis=1)
+    return modularity_in(weights)(labels)
+
+
+def modularity_in(weights: csr_array) -> Callable[[np.ndarray], float]:
+    """Return the function that maps labels to their modularity in a graph."""
+    degree, counts = weights.sum(axis=1), np.diff(weights.indptr)
     total = degree.sum() or 1.0  # a graph without edges has modularity 0
-    column_labels = labels[weights.indices]
-    row_labels = np.repeat(labels, np.diff(weights.indptr))
-    within = weights.data[row_labels == column_labels].sum()
-    degree_shares = np.bincount(labels, degree) / total
-    return float(within / total - degree_shares @ degree_shares)
+
+    def score(labels: np.ndarray) -> float:
+        short = labels.astype(np.int32)  # half the memory to read for every edge
+        same = np.take(short, weights.indices) == np.repeat(short, counts)
+        degree_shares = np.bincount(labels, degree) / total
+        return float(weights.data[same].sum() / total - degree_shares @ degree_shares)
+
+    return score
 
 
 def indicator(labels: np.ndarray, k: int | None = None) -> csr_array:
@@ -89,7 +99,5 @@ def refine_labels(
         found[rows, labels[block.samples]] += weight**2 / total
         return found
 
-    def score(labels: np.ndarray) -> float:
-        return modularity(weights, labels)
-
+    score = modularity_in(weights)
     return improve_labels(weights, labels, score, gain, n_blocks)

@@ -76,17 +76,18 @@ def improve_labels(
 def _blocks(weights: csr_array, n_blocks: int) -> list[Block]:
     """Divide the samples into blocks."""
     n = weights.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(weights.indptr))
-    proper = rows != weights.indices
-    rows, ends, data = rows[proper], weights.indices[proper], weights.data[proper]
-    order = np.argsort(rows % n_blocks, kind="stable")
-    rows, ends, data = rows[order], ends[order], data[order]
-    count = min(n_blocks, n)
-    bounds = np.searchsorted(rows % n_blocks, np.arange(count + 1))
-    return [
-        Block(np.arange(i, n, n_blocks), rows[part] // n_blocks, ends[part], data[part])
-        for i, part in enumerate(map(slice, bounds[:-1], bounds[1:]))
-    ]
+    members = [np.arange(i, n, n_blocks) for i in range(min(n_blocks, n))]
+    by_block = weights[np.concatenate(members)]
+    blocks, begin = [], 0
+    for samples in members:
+        bounds = by_block.indptr[begin : begin + len(samples) + 1]
+        begin += len(samples)
+        edges = slice(bounds[0], bounds[-1])
+        rows = np.repeat(np.arange(len(samples)), np.diff(bounds))
+        ends, data = by_block.indices[edges], by_block.data[edges]
+        proper = samples[rows] != ends
+        blocks.append(Block(samples, rows[proper], ends[proper], data[proper]))
+    return blocks
 
 
 def _one_round(

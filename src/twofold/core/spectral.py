@@ -1,6 +1,7 @@
 """Spectral embedding of a graph, and K-means in it."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -8,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 from twofold.core.arrays import positive_or_one
 
@@ -55,12 +57,22 @@ def _leading(
 ) -> np.ndarray:
     # With a few vectors more than usual, close eigenvalues take far fewer steps.
     size = min(operator.shape[0], 2 * count + _LANCZOS_EXTRA)
-    try:
-        return eigsh(operator, k=count, which="LA", v0=guess, tol=tolerance, ncv=size)[
-            1
-        ]
-    except ArpackNoConvergence as stopped:  # an approximate start is enough
-        return stopped.eigenvectors
+    # SciPy and NumPy have a BLAS each. A step is a few short calls of both, and threads
+    # of the one that wait for work take the cores from those of the other.
+    with _blas().limit(limits=1, user_api="blas"):
+        try:
+            found = eigsh(
+                operator, k=count, which="LA", v0=guess, tol=tolerance, ncv=size
+            )
+        except ArpackNoConvergence as stopped:  # an approximate start is enough
+            return stopped.eigenvectors
+    return found[1]
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the controller of the threads of BLAS, which takes a while to set up."""
+    return ThreadpoolController()
 
 
 def kmeans_labels(
