@@ -161,11 +161,16 @@ def smallest_indices(array: AnyArray, k: int) -> AnyArray:
     return tensor.topk(k, dim=-1, largest=False).indices
 
 
-def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def inverses(matrices: Array) -> tuple[Array, Array]:
     """Invert matrices (batch, k, k); return also which have an inverse, (batch,).
 
     The other inverses are undefined.
     """
+    if not is_numpy_array(matrices):
+        import torch
+
+        inverse, failed = torch.linalg.inv_ex(matrices)
+        return inverse, failed == 0
     # One by one: NumPy raises for the whole batch if a single matrix is singular.
     inverse = np.zeros_like(matrices)
     exists = np.ones(len(matrices), dtype=bool)

@@ -4,20 +4,23 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import (
     AnyArray,
     Array,
     inverses,
+    like,
     positive_or_one,
+    take,
+    to_numpy,
 )
 from twofold.core.grams import Side
 from twofold.core.graphs.graph import Graph
 from twofold.core.terms import TERMS, Weights
 
 _FAR_FROM_SINGULAR = 0.01
-"""Fraction of the condition number at which the pseudo-inverse would truncate."""
+"""Fraction of the condition number at which the inverse means nothing."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +173,7 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
     xp = array_namespace(coefficients)
     batch, n, k = coefficients.shape
     unit, lengths = unit_columns(coefficients)
-    correlation = xp.matrix_transpose(unit) @ unit
-    mixing = xp.matrix_transpose(unit @ _pseudo_inverse(correlation) / lengths)
+    mixing = xp.matrix_transpose(unit @ _pseudo_inverse(unit) / lengths)
     shape = samples.shape[-3:] if samples.ndim > 3 else samples.shape[-1:]
     flat = samples.reshape(*samples.shape[: -len(shape)], math.prod(shape))
     if flat.ndim == 2:  # the batch shares the samples: one product for all
@@ -179,37 +181,34 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
     return (mixing @ flat).reshape(batch, k, *shape)
 
 
-def _pseudo_inverse(correlation: Array) -> Array:
-    """Compute pseudo-inverses of symmetric matrices (batch, k, k) with unit diagonal.
+def _pseudo_inverse(unit: Array) -> Array:
+    """Compute pseudo-inverses (batch, k, k) of V'V, for unit columns (batch, n, k).
 
     Eigenvalues below 10 k eps count as zeros. Without any such eigenvalue the inverse
-    is the same, and far cheaper.
+    is the same, and far cheaper. It is taken in double precision: in single precision
+    its rounding errors would hide how small the eigenvalues are.
     """
-    xp = array_namespace(correlation)
-    rtol = 10 * correlation.shape[-1] * xp.finfo(correlation.dtype).eps
-    if not is_numpy_array(correlation):  # a GPU waits longer to be told than it takes
-        return _inverse_by_eigenvectors(correlation, rtol)
+    xp = array_namespace(unit)
+    wide, k = xp.astype(unit, xp.float64, copy=False), unit.shape[-1]
+    correlation = xp.matrix_transpose(wide) @ wide
+    rtol = 10 * k * xp.finfo(unit.dtype).eps
     inverse, exists = inverses(correlation)
     condition = _column_sum_norm(correlation) * _column_sum_norm(inverse)
-    plain = exists & (condition * rtol < _FAR_FROM_SINGULAR)
-    if not plain.all():
-        inverse[~plain] = np.linalg.pinv(correlation[~plain], rtol=rtol)
-    return inverse
+    known = condition * (10 * k * xp.finfo(xp.float64).eps) < _FAR_FROM_SINGULAR
+    plain = exists & known & (condition * rtol < 1)
+    if not xp.all(plain):
+        # These are few and small: a CPU is faster than a GPU.
+        singular = np.flatnonzero(~to_numpy(plain))
+        matrices = to_numpy(take(correlation, singular))
+        pseudo = np.linalg.pinv(matrices, rtol=rtol, hermitian=True)
+        inverse[xp.asarray(singular, device=device(inverse))] = like(pseudo, inverse)
+    return xp.astype(inverse, unit.dtype, copy=False)
 
 
-def _inverse_by_eigenvectors(matrices: Array, rtol: float) -> Array:
-    """Compute pseudo-inverses of symmetric matrices (batch, k, k)."""
-    xp = array_namespace(matrices)
-    values, vectors = xp.linalg.eigh(matrices)
-    sizes = xp.abs(values)
-    kept = sizes > rtol * xp.max(sizes, axis=-1, keepdims=True)
-    inverse = xp.where(kept, 1 / values, xp.zeros_like(values))
-    return (vectors * inverse[..., None, :]) @ xp.matrix_transpose(vectors)
-
-
-def _column_sum_norm(matrices: np.ndarray) -> np.ndarray:
+def _column_sum_norm(matrices: Array) -> Array:
     """Compute the largest absolute column sum of matrices (batch, k, k): (batch,)."""
-    return np.abs(matrices).sum(axis=-2).max(axis=-1)
+    xp = array_namespace(matrices)
+    return xp.max(xp.sum(xp.abs(matrices), axis=-2), axis=-1)
 
 
 def unit_columns(coefficients: AnyArray) -> tuple[AnyArray, AnyArray]:
