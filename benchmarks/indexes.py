@@ -1,4 +1,4 @@
-"""Which library finds approximate neighbours: time, share found, sameness, MiB."""
+"""Approximate neighbours by our cells and by libraries: time, share found, MiB."""
 
 import importlib
 import time
@@ -11,6 +11,7 @@ import numpy as np
 import pages
 
 from twofold import datasets
+from twofold.core.neighbors.approximate import divide
 from twofold.core.neighbors.exact import nearest
 
 MARKER = "<!-- measured by benchmarks/indexes.py -->"
@@ -18,8 +19,13 @@ MARKER = "<!-- measured by benchmarks/indexes.py -->"
 COUNT, COMPARED, SIZES = 30, 500, (10_000, 70_000)
 
 
+def cells(points: np.ndarray) -> np.ndarray:
+    """As TSNMF has it; the point itself is not among the neighbours."""
+    return divide(points, COUNT).nearest(COUNT)[1]
+
+
 def faiss_hnsw(points: np.ndarray) -> np.ndarray:
-    """As ``core/neighbors/approximate.py`` has it."""
+    """A graph of neighbours that is walked through."""
     index = importlib.import_module("faiss").IndexHNSWFlat(points.shape[1], 16)
     index.hnsw.efConstruction = 40
     index.add(points)
@@ -55,6 +61,7 @@ def usearch(points: np.ndarray) -> np.ndarray:
 
 
 FINDERS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "twofold, cells": ("twofold", cells),
     "Faiss, HNSW": ("faiss-cpu", faiss_hnsw),
     "Faiss, IVF": ("faiss-cpu", faiss_ivf),
     "PyNNDescent": ("pynndescent", pynndescent),

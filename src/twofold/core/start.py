@@ -1,7 +1,5 @@
 """Seeded starts of V, all strictly positive: multiplicative steps keep zeros."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -12,7 +10,7 @@ from twofold.core.grams import Side, both_residuals
 from twofold.core.graphs.construction import unweighted
 from twofold.core.projected import ProjectedSide, project_side
 from twofold.core.spectral import kmeans_labels, spectral_embedding
-from twofold.core.state import NOTHING_TRACKED, SolverOptions, TrackedPair
+from twofold.core.state import SolverOptions
 from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection
 
@@ -28,12 +26,7 @@ _SLIVER = 0.1
 """A connected component with fewer samples, in units of n / k, is not a cluster."""
 
 
-def starts(*args: Any, **kwargs: Any) -> np.ndarray:
-    """Return the starts of ``starts_and_lists`` alone."""
-    return starts_and_lists(*args, **kwargs)[0]
-
-
-def starts_and_lists(
+def starts(
     samples: Array,
     sides: tuple[Side, ...],
     k: int,
@@ -42,11 +35,8 @@ def starts_and_lists(
     weights: dict[str, float],
     seeds: list[int],
     roots: Array | None = None,
-) -> tuple[np.ndarray, TrackedPair]:
-    """Return one start V^0 for each seed, and the lists of the first graphs.
-
-    V^0 is an array of shape (batch, n, k). The lists are those of a batch of one; there
-    are none if the start does not need graphs.
+) -> np.ndarray:
+    """Return one start V^0 for each seed: (batch, n, k).
 
     Parameters
     ----------
@@ -67,10 +57,9 @@ def starts_and_lists(
     """
     root = None if roots is None else to_numpy(roots)
     m = None if root is None else root[:, 0] ** 2
-    adjacency, tracked = None, NOTHING_TRACKED
+    adjacency = None
     if kind not in SIMPLE_STARTS:
         projected = first_projections(samples, sides, options, weights, roots)
-        tracked = projected[0].tracked, projected[1].tracked
         adjacency = first_adjacency(projected, k, options)
     if adjacency is None:  # another kind, or a graph too loose to embed
         points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
@@ -83,7 +72,7 @@ def starts_and_lists(
     else:
         simple = kind if kind in SIMPLE_STARTS else "k-means"
         start = np.stack([simple_start(points, k, simple, each, m) for each in seeds])
-    return start if root is None else start * root, tracked
+    return start if root is None else start * root
 
 
 def simple_start(

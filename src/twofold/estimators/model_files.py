@@ -282,6 +282,7 @@ def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "column_major": [name for name, array in arrays.items() if array.flags.fnc],
         "mapping": mapping_facts(state.mapping),
         "alignment": alignment_facts(state.alignment),
+        "neighbor_recall": model.neighbor_recall_,
     }
     named = isinstance(model.channels, str)
     return {
@@ -334,6 +335,7 @@ def _fitted_model(record: Record, arrays: dict[str, np.ndarray]) -> TSNMF:
     names, rows = record.fit.terms, arrays["objective_terms"]
     model.objective_terms_ = dict(zip(names, rows, strict=True))
     model.n_iter_ = rows.shape[1]
+    model.neighbor_recall_ = record.fit.neighbor_recall
     model.state_ = _fitted_state(record.fit, arrays)
     model.sample_shape_ = model.state_.sample_shape
     model.n_features_in_ = math.prod(model.sample_shape_)

@@ -48,6 +48,7 @@ class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     column_major: tuple[str, ...]  # names of arrays
     mapping: MappingFacts | None = None  # None for pixels, and in files of old
     alignment: AlignmentFacts | None = None  # None if images stay where they are
+    neighbor_recall: Annotated[float, Meta(ge=0, le=1)] | None = None
 
     def __post_init__(self) -> None:
         """Check the names of the graph and of the weights."""

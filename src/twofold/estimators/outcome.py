@@ -23,6 +23,7 @@ def set_fitted(
     model.objective_terms_ = dict(solution.history)
     model.objective_history_ = model.objective_terms_.pop("total")
     model.n_iter_ = len(model.objective_history_)
+    model.neighbor_recall_ = neighbor_recall(solution.state)
     if not solution.converged:
         bound = f"tol={model.tol} of the samples' energy"
         reason = f"an iteration changed the objective by at most {bound}"
@@ -59,6 +60,15 @@ def set_fitted(
     )
     model.state_ = _fitted_state(model, problem, predictor, state, lengths, labels)
     return model
+
+
+def neighbor_recall(state: State) -> float | None:
+    """Return the lower recall of both graphs, or None if their search was exact."""
+    graphs = state.left.graph, state.right.graph
+    recalls = [
+        float(graph.recall[0, 0, 0]) for graph in graphs if graph.recall is not None
+    ]
+    return min(recalls, default=None)
 
 
 def least_squares_images(images: Array, rows: Array, roots: Array | None) -> Array:

@@ -8,20 +8,14 @@ import numpy as np
 from array_api_compat import is_numpy_array
 
 from twofold.channels import Bank
-from twofold.core.arrays import Array, like, map_arrays, take_batch, to_numpy
+from twofold.core.arrays import Array, like, map_arrays, to_numpy
 from twofold.core.compact import compact_sides, expand
 from twofold.core.convergence import Callback
 from twofold.core.devices import check_device, on_device, within_memory
 from twofold.core.grams import Side, both_sides
-from twofold.core.neighbors.tracked import join_lists
 from twofold.core.solver import solve
-from twofold.core.start import starts_and_lists as draw_starts
-from twofold.core.state import (
-    NOTHING_TRACKED,
-    Solution,
-    SolverOptions,
-    TrackedPair,
-)
+from twofold.core.start import starts as draw_starts
+from twofold.core.state import Solution, SolverOptions
 from twofold.core.terms import TERMS
 from twofold.estimators.alignment import check_images
 from twofold.estimators.given import GivenSamples, sort_and_complete
@@ -83,8 +77,7 @@ class Problem:
             samples, sides, long_sides = compact_sides(samples, r)
         else:  # filled samples would leave the span of a shorter basis
             long_sides = sides = both_sides(samples, r)
-        start, tracked = self._starts_and_lists(samples, sides, weights, roots)
-        tracked = NOTHING_TRACKED
+        start = self.starts(samples, sides, weights, roots)
         n_starts = len(start) // len(weights)
         batch = {
             name: np.repeat([each[name] for each in weights], n_starts).astype(float)
@@ -94,9 +87,8 @@ class Problem:
         def solve_part(part: np.ndarray) -> list[Solution]:
             first = like(start[part], samples)
             these = {name: values[part] for name, values in batch.items()}
-            options, lists = self.options, take_batch(tracked, part)
             return solve(
-                samples, sides, first, these, options, callback, missing, roots, lists
+                samples, sides, first, these, self.options, callback, missing, roots
             )
 
         if is_numpy_array(samples):
@@ -141,19 +133,9 @@ class Problem:
         roots: Array | None = None,
     ) -> np.ndarray:
         """Return V^0 of all starts under each dict of weights: (batch, rows, k)."""
-        return self._starts_and_lists(samples, sides, weights, roots)[0]
-
-    def _starts_and_lists(
-        self,
-        samples: Array,
-        sides: tuple[Side, ...],
-        weights: Sequence[Weights],
-        roots: Array | None,
-    ) -> tuple[np.ndarray, TrackedPair]:
-        """Return V^0 of ``starts``, and the lists of the graphs of each start."""
         if not isinstance(self.init, str):
             init = self.init if roots is None else self.init * to_numpy(roots)
-            return np.stack([init] * len(weights)), NOTHING_TRACKED
+            return np.stack([init] * len(weights))
         # Starts depend on the weights of the terms that act on P and Q alone.
         acting = [term.parameter for term in TERMS if term.acts_on_projection]
         keys = [tuple(each[name] for name in acting) for each in weights]
@@ -170,9 +152,7 @@ class Problem:
             )
             for key, each in dict(zip(keys, weights, strict=True)).items()
         }
-        lists = [known[key][1] for key in keys for _ in self.seeds]
-        left, right = (join_lists(each) for each in zip(*lists, strict=True))
-        return np.concatenate([known[key][0] for key in keys]), (left, right)
+        return np.concatenate([known[key] for key in keys])
 
     def for_estimator(self, estimator: Any) -> "Problem":
         """Return the problem of another estimator with the same channels."""

@@ -87,12 +87,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         is "subspace_knn", or "heat" for samples of fewer than 32 entries. The registry
         ``twofold.core.graphs.KINDS`` has all kinds.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
-        Search for nearest neighbours and subspace affinities. The approximate search by
-        Faiss (``pip install "twofold[approximate]"``) is cheaper for 20,000 samples and
-        more. It is tried on 300 of them, of whose neighbours it must find 98%, or it is
-        made more thorough; ties are broken arbitrarily. "auto" is "approximate" from
-        20,000 samples on if Faiss is installed, and "exact" otherwise. Neighbours of
-        tensors or on a ``device`` are always exact.
+        Search for nearest neighbours and subspace affinities. "approximate" compares
+        each sample with some 1,500 in near cells of a partition alone, and searches
+        more cells until it finds 98% of the nearest neighbours of 300 samples, see
+        ``neighbor_recall_``; affinities of distant samples, which are chance where
+        samples are dense, are left out. "auto" is "approximate" from 5,000 samples on,
+        and "exact" otherwise. Tensors, and samples on a ``device``, are always compared
+        with all others.
     assign_labels : {"graph", "coefficients", "k-means"}, default="graph"
         How V is turned into labels. "coefficients": each sample is in the cluster of
         its largest coefficient, or K-means on V where that leaves a cluster empty.
@@ -164,6 +165,9 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         unweighted. With missing entries ``energy`` is minus the energy that P, Q lose.
     n_iter_ : int
         Number of iterations.
+    neighbor_recall_ : float or None
+        Fraction of the nearest neighbours that the approximate search found, measured
+        on 300 samples, of the side where it is lower; None if the search was exact.
     reconstruction_error_ : array of shape (n,)
         Frobenius norm of the residual of each sample, over the observed entries. If
         ``align`` is set, of each aligned sample, over all entries.

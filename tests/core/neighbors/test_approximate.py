@@ -1,193 +1,164 @@
-import sys
-from dataclasses import replace
+"""Neighbours in cells: what is found of brute force, and in which order."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
 from twofold import TSNMF
+from twofold.core.graphs import KINDS
+from twofold.core.graphs.construction import approximate_graph, build_graph
 from twofold.core.neighbors import approximate
-from twofold.core.neighbors.approximate import APPROXIMATE
-from twofold.core.neighbors.certified import update_lists
-from twofold.core.neighbors.products import largest_products, update_products
-from twofold.core.solver import solve
+from twofold.core.neighbors.approximate import cell_bounds, cluster_centres, divide
 from twofold.estimators.parameters import search_name
 
-few = pytest.fixture(autouse=True)(
-    lambda monkeypatch: monkeypatch.setattr(approximate, "_MIN_POINTS", 1000)
-)
 
-NEEDS_FAISS = "Faiss is the optional extra 'approximate'"
-
-
-def share_found(neighbors, points):
-    """Return the fraction of the listed neighbours that are nearest neighbours."""
-    distances = cdist(points, points)
-    np.fill_diagonal(distances, np.inf)
-    nearest = np.argsort(distances, axis=1)[:, : neighbors.shape[1]]
-    pairs = zip(neighbors, nearest, strict=True)
-    return np.mean([np.isin(ours, exact).mean() for ours, exact in pairs])
-
-
-def groups(n, d):
-    rng = np.random.default_rng(0)
+def groups(n, d, seed=0):
+    rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) + 3 * rng.normal(size=(12, d))[np.arange(n) % 12]
 
 
-def test_nearly_all_neighbours_are_exact_after_any_move():
-    pytest.importorskip("faiss", reason=NEEDS_FAISS)
-    rng, points, lists = np.random.default_rng(1), groups(1500, 20), None
-    searched = []
-    for size in (0.0, 0.003, 0.2, 0.05, 0.0):
-        points = points + size * rng.normal(size=points.shape)
-        squared, neighbors, lists = update_lists(lists, points, 5, APPROXIMATE)
-        searched.append(lists.searched)
-        assert share_found(neighbors, points) > 0.98
-        assert not (neighbors == np.arange(1500)[:, None]).any()
-        assert all(len(set(row)) == 5 for row in neighbors)
-        pairs = points[:, None] - points[neighbors]
-        np.testing.assert_allclose(squared, (pairs**2).sum(axis=-1), rtol=1e-9)
-    assert searched[0] == 1500  # by the index
-    assert 0 < searched[2] < 1500  # among the candidates of candidates
+def share_found(neighbors, points):
+    """Return the fraction of the nearest neighbours of brute force that are listed."""
+    distances = cdist(points, points)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, : neighbors.shape[1]]
+    return np.mean((nearest[..., None] == neighbors[:, None]).any(axis=-1))
 
 
-@pytest.mark.parametrize("opposite", [False, True])
-def test_nearly_all_largest_products_are_found_after_any_move(opposite):
-    """Points of a few lines, all on one side of the origin or on both."""
-    pytest.importorskip("faiss", reason=NEEDS_FAISS)
-    rng, lists = np.random.default_rng(1), None
-    points = groups(1500, 20) * rng.uniform(0.5, 1.5, size=(1500, 1))
-    if opposite:
-        points[::2] *= -1
-    for size in (0.0, 0.003, 0.2, 0.05, 0.0):
-        points = points + size * rng.normal(size=points.shape)
-        found, neighbors, lists = update_products(lists, points, 5, APPROXIMATE)
-        exact = np.abs(points @ points.T)
-        np.fill_diagonal(exact, -1)
-        largest = np.argsort(-exact, axis=1)[:, :5]
-        assert np.mean((neighbors[..., None] == largest[:, None]).any(-1)) > 0.98
-        assert all(len(set(row)) == 5 for row in neighbors)
-        values = np.take_along_axis(exact, neighbors, axis=1)
-        np.testing.assert_allclose(found, values, rtol=1e-9)
+def test_nearly_all_nearest_neighbours_are_found_with_their_distances():
+    points = groups(4000, 20)
+    cells = divide(points, 5)
+    squared, neighbors = cells.nearest(5)
+    assert cells.visited.shape[1] < len(cells.bounds) - 1  # not all are compared
+    assert share_found(neighbors, points) > 0.97
+    assert not (neighbors == np.arange(4000)[:, None]).any()
+    assert all(len(set(row)) == 5 for row in neighbors)
+    pairs = points[:, None] - points[neighbors]
+    np.testing.assert_allclose(squared, (pairs**2).sum(axis=-1), rtol=1e-4)
+    assert (np.diff(squared, axis=1) >= 0).all()
 
 
-def test_an_index_that_finds_too_little_is_searched_more_thoroughly(monkeypatch):
-    """Near the origin there are many points whose products mislead the search."""
-    faiss = pytest.importorskip("faiss", reason=NEEDS_FAISS)
-    assert faiss
-    monkeypatch.setattr(approximate, "_EF_SEARCH", 1)
-    monkeypatch.setattr(approximate, "_EXTRA", 1)
-    points = np.random.default_rng(0).normal(size=(3000, 60))
-    recalls = []
-    for efforts in (((1, (1,)),), ((1, (1,)), (8, (1, -1)), (64, (1, -1)))):
-        monkeypatch.setattr(approximate, "_EFFORTS", efforts)
-        _, neighbors, _ = update_products(None, points, 5, APPROXIMATE)
-        largest = largest_products(points[None], 5)[1][0]
-        recalls.append(np.mean((neighbors[..., None] == largest[:, None]).any(-1)))
-    assert recalls[0] < 0.9 < 0.95 < recalls[1]
-
-
-def test_few_points_are_searched_exactly(monkeypatch):
-    monkeypatch.setattr(approximate, "_search_index", None)
-    points = groups(200, 4)
-    _, neighbors, _ = update_lists(None, points, 5, APPROXIMATE)
-    assert share_found(neighbors, points) == 1
-
-
-def test_rows_with_too_few_results_are_searched_exactly(monkeypatch):
-    """The index returns each point itself, or the same point many times."""
-    points = groups(1200, 4)
-    useless = np.repeat(np.arange(1200)[:, None], 31, axis=1)
-    useless[::2, 5:] = 7
-    monkeypatch.setattr(approximate, "_search_index", lambda *given: useless)
-    _, neighbors, _ = update_lists(None, points, 5, APPROXIMATE)
-    assert share_found(neighbors, points) == 1
-
-
-@pytest.mark.torch
-def test_tensors_need_no_faiss(monkeypatch):
-    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    images = groups(40, 12).reshape(40, 4, 3)
-    model = TSNMF(3, neighbors="approximate", random_state=0)
-    exact = TSNMF(3, random_state=0).fit(images).labels_
-    np.testing.assert_array_equal(model.fit(torch.asarray(images)).labels_, exact)
-
-
-def test_entries_that_occur_earlier_in_their_row_are_repeated():
-    rows = np.array([[3, 1, 3, 3], [2, 2, 0, 1]])
-    expected = [[False, False, True, True], [False, True, False, False]]
-    np.testing.assert_array_equal(approximate._is_repeated(rows), expected)
-
-
-def test_an_approximate_fit_agrees_with_the_exact_one():
-    pytest.importorskip("faiss", reason=NEEDS_FAISS)
-    images = groups(1200, 30).reshape(1200, 6, 5)
-    exact = TSNMF(12, random_state=0).fit(images)
-    near = TSNMF(12, neighbors="approximate", random_state=0).fit(images)
-    assert np.mean(exact.labels_ == near.labels_) > 0.99
-    np.testing.assert_allclose(
-        near.objective_history_[-1], exact.objective_history_[-1], rtol=1e-2
+def test_the_recall_that_is_said_is_that_of_brute_force():
+    points = groups(6000, 30)
+    cells = divide(points, 10)
+    # 3,000 neighbours are tried: three standard deviations of a fraction near 0.98.
+    assert share_found(cells.nearest(10)[1], points) == pytest.approx(
+        cells.recall, abs=0.008
     )
 
 
-def test_without_faiss_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(ImportError, match=r"needs Faiss: pip install 'twofold\[appr"):
-        TSNMF(2, neighbors="approximate").fit(np.ones((5, 3, 3)))
+def test_more_cells_are_visited_until_enough_neighbours_are_found(monkeypatch):
+    """Points without clusters in many dimensions have neighbours in many cells."""
+    points = np.random.default_rng(0).normal(size=(3000, 15))
+    monkeypatch.setattr(approximate, "_VISITS", 1)
+    recalls = []
+    for wanted in (0.0, 0.9):
+        monkeypatch.setattr(approximate, "_RECALL", wanted)
+        cells = divide(points, 5)
+        recalls.append(share_found(cells.nearest(5)[1], points))
+    assert recalls[0] < 0.5
+    assert recalls[1] > 0.88
+    monkeypatch.setattr(approximate, "_RECALL", 1.1)
+    every = divide(points, 5)
+    assert every.recall == 1
+    assert share_found(every.nearest(5)[1], points) == 1
+
+
+def test_the_largest_products_are_those_with_points_in_visited_cells():
+    points = groups(2000, 10)
+    white = np.random.default_rng(1).normal(size=(2000, 6))
+    cells = divide(points, 5)
+    products, neighbors = cells.largest_products(white, 5)
+    cell = np.empty(2000, int)
+    cell[cells.order] = cells.cell
+    visited = np.empty_like(cells.visited)
+    visited[cells.order] = cells.visited
+    compared = (cell[None, :, None] == visited[:, None, :]).any(axis=-1)
+    np.fill_diagonal(compared, False)
+    assert not compared.all(axis=1).any()
+    exact = np.where(compared, np.abs(white @ white.T), -1)
+    np.testing.assert_allclose(products, np.sort(exact)[:, :-6:-1], rtol=1e-4)
+    listed = np.take_along_axis(exact, neighbors, axis=1)
+    np.testing.assert_allclose(listed, products, rtol=1e-4)
+
+
+def test_rows_that_visit_only_tiny_cells_are_searched_among_all(monkeypatch):
+    """Ten far groups of four points: five neighbours need a second group."""
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 4)
+    monkeypatch.setattr(approximate, "_VISITS", 1)
+    monkeypatch.setattr(approximate, "_RECALL", 0.0)
+    rng = np.random.default_rng(0)
+    points = 100 * np.arange(10)[:, None, None] + rng.normal(size=(10, 4, 3))
+    points = points.reshape(40, 3)
+    _, neighbors = divide(points, 5).nearest(5)
+    assert share_found(neighbors, points) == 1
+
+
+def test_cells_are_clusters_cut_to_nearly_one_size():
+    bounds = cell_bounds(np.array([3, 0, 300, 128]), 128)
+    np.testing.assert_array_equal(bounds, [0, 3, 103, 203, 303, 431])
+
+
+def test_centres_of_clusters_that_lie_apart_are_their_means():
+    apart = 50 * np.eye(6)[np.arange(600) % 6] + groups(600, 6)
+    points = apart.astype(np.float32)
+    means = [points[i::6].mean(axis=0) for i in range(6)]
+    found = cluster_centres(points[np.argsort(np.arange(600) % 6, kind="stable")], 6)
+    order = np.argsort(cdist(means, found).argmin(axis=1))
+    np.testing.assert_allclose(found, np.array(means)[order], atol=1e-4)
+
+
+@pytest.mark.parametrize("different", [1, 3])
+def test_copies_of_few_points_are_divided(different):
+    points = np.tile(np.eye(3)[:different], (600, 1))
+    squared, neighbors = divide(points, 5).nearest(5)
+    assert not squared.any()
+    np.testing.assert_array_equal(points[neighbors[:, 0]], points)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_graphs_of_a_single_cell_are_those_of_all_samples(kind):
+    features = groups(90, 40).astype(np.float64)[None]
+    ours, exact = (
+        build(features, 5, kind).adjacency.toarray()
+        for build in (approximate_graph, build_graph)
+    )
+    np.testing.assert_allclose(ours, exact, atol=1e-5)
+
+
+def test_an_approximate_fit_agrees_with_the_exact_one():
+    images = groups(3000, 48).reshape(3000, 8, 6)
+    exact = TSNMF(12, neighbors="exact", random_state=0).fit(images)
+    near = TSNMF(12, neighbors="approximate", random_state=0).fit(images)
+    assert np.mean(exact.labels_ == near.labels_) > 0.99
+    assert exact.neighbor_recall_ is None
+    assert 0.98 <= near.neighbor_recall_ <= 1
+
+
+def test_the_order_of_the_samples_does_not_matter():
+    images = groups(1500, 48).reshape(1500, 8, 6)
+    order = np.random.default_rng(0).permutation(1500)
+    model = TSNMF(12, neighbors="approximate", random_state=0)
+    labels = model.fit(images).labels_
+    np.testing.assert_array_equal(model.fit(images[order]).labels_, labels[order])
+
+
+@pytest.mark.torch
+def test_tensors_are_compared_with_all_others():
+    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    images = groups(40, 12).reshape(40, 4, 3)
+    model = TSNMF(3, neighbors="approximate", random_state=0)
+    assert model.fit(torch.asarray(images)).neighbor_recall_ is None
 
 
 @pytest.mark.parametrize(
-    ("neighbors", "n", "installed", "expected"),
+    ("neighbors", "n", "expected"),
     [
-        ("auto", approximate.MANY_SAMPLES, True, "approximate"),
-        ("auto", approximate.MANY_SAMPLES, False, "exact"),
-        ("auto", approximate.MANY_SAMPLES - 1, True, "exact"),
-        ("exact", 10**6, True, "exact"),
-        ("approximate", 10, False, "approximate"),
+        ("auto", approximate.MANY_SAMPLES, "approximate"),
+        ("auto", approximate.MANY_SAMPLES - 1, "exact"),
+        ("exact", 10**6, "exact"),
+        ("approximate", 10, "approximate"),
     ],
 )
-def test_many_samples_are_searched_approximately(
-    monkeypatch, neighbors, n, installed, expected
-):
-    spec = object() if installed else None
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
+def test_many_samples_are_searched_approximately(neighbors, n, expected):
     assert search_name(neighbors, n) == expected
-
-
-def test_known_candidates_that_have_nearly_all_neighbours_spare_an_index(monkeypatch):
-    pytest.importorskip("faiss", reason=NEEDS_FAISS)
-    built, real = [], approximate._build_index
-
-    def counted(points, *, by_distance):
-        built.append(by_distance)
-        return real(points, by_distance=by_distance)
-
-    monkeypatch.setattr(approximate, "_build_index", counted)
-    careful = replace(APPROXIMATE, loss_share=1e9)  # no bound outlasts a move
-    rng, points = np.random.default_rng(0), groups(1500, 20)
-    _, _, lists = update_lists(None, points, 5, careful)
-    for size, count in ((0.05, 1), (3.0, 2)):
-        points = points + size * rng.normal(size=points.shape)
-        _, neighbors, lists = update_lists(lists, points, 5, careful)
-        assert share_found(neighbors, points) > 0.98
-        assert len(built) == count
-
-
-@pytest.mark.parametrize("neighbors", ["approximate", "exact"])
-def test_an_approximate_fit_begins_with_the_lists_of_its_start(monkeypatch, neighbors):
-    given = []
-
-    def recorded(*arguments):
-        given.append(arguments[-1])
-        return solve(*arguments)
-
-    monkeypatch.setattr("twofold.estimators.problem.solve", recorded)
-    images = groups(60, 48).reshape(60, 8, 6)
-    TSNMF(3, neighbors=neighbors, random_state=0, n_init=2).fit(images)
-    if neighbors == "exact":
-        assert given == [(None, None)]
-    else:
-        for side in given[0]:
-            assert len(side.lists.nearest) == len(side.lists.products) == 2
-            assert len(side.projection) == 2

@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist
 from solver_steps import solver_steps
 
 from twofold.core.neighbors import certified, selection
-from twofold.core.neighbors.certified import Search, search_all
 
 
 def brute_force(squared, q):
@@ -24,7 +23,7 @@ def exact_squares(lattice):
 
 
 def update_lists(lists, points, q):
-    return certified.update_lists(lists, points, q, Search(search_all))
+    return certified.update_lists(lists, points, q)
 
 
 def extra_candidates(count):

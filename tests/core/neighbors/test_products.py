@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from solver_steps import solver_steps
 
 from twofold.core.neighbors import products, selection
-from twofold.core.neighbors.certified import EXACT
 from twofold.core.neighbors.products import largest_products, update_products
 
 
@@ -50,7 +49,9 @@ def test_ties_copies_and_zeros_are_listed_as_by_brute_force(n, q, spare, moves, 
             lattice[rows] += rng.integers(-1, 2, size=(movers, 3))
             rotation = np.linalg.qr(rng.normal(size=(3, 3)) + 9 * np.eye(3))[0]
             found, neighbors, lists = update_products(
-                lists, lattice @ rotation, q, EXACT
+                lists,
+                lattice @ rotation,
+                q,
             )
             exact = absolute(lattice)
             expected = brute_force(exact, q)
@@ -75,7 +76,7 @@ def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
     with extra_candidates(spare):
         for size in (0.0, *sizes):
             points = points + (size * rng.normal(size=(n, 4))).astype(dtype)
-            _, neighbors, lists = update_products(lists, points, q, EXACT)
+            _, neighbors, lists = update_products(lists, points, q)
             exact = absolute(points)
             if dtype == np.float64:
                 np.testing.assert_array_equal(neighbors, brute_force(exact, q))
@@ -91,12 +92,12 @@ def test_bounds_hold_however_the_points_move(n, q, spare, sizes, dtype, seed):
 def test_points_that_hardly_move_are_not_searched():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(300, 8))
-    _, _, lists = update_products(None, points, 5, EXACT)
+    _, _, lists = update_products(None, points, 5)
     assert lists.searched == 300
     moved = points + 1e-3 * rng.normal(size=(300, 8))
-    assert update_products(lists, moved, 5, EXACT)[2].searched == 0
+    assert update_products(lists, moved, 5)[2].searched == 0
     other = rng.normal(size=(300, 8))
-    assert update_products(lists, other, 5, EXACT)[2].searched == 300
+    assert update_products(lists, other, 5)[2].searched == 300
 
 
 @pytest.mark.parametrize("short_row", [8, 10_000])

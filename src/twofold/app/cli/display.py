@@ -49,6 +49,8 @@ class Lines(Silent):
             tell(f"aligned: correlation with their mean {before:.2f} to {after:.2f}")
         if "chosen" in facts:
             _print_choice(facts)
+        if "neighbors_found" in facts:
+            tell(f"approximate neighbours: {facts['neighbors_found']:.1%} found")
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")

@@ -25,6 +25,8 @@ def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
         "clusters": len(set(to_numpy(model.labels_).tolist())),
         "iterations": model.n_iter_,
     }
+    if model.neighbor_recall_ is not None:
+        facts["neighbors_found"] = model.neighbor_recall_
     facts |= choice_facts(found.model, collection) | alignment_facts(model)
     if missing is not None:
         marked = missing_entries(collection.images, missing)

@@ -113,8 +113,9 @@ def approximate_graph(
         for i in range(len(points))
     ]
     near, shares, found = zip(*parts, strict=True)
-    graph = rule.build(features, q, _joined(near), _joined(shares))
-    recall = np.array(found, features.dtype)[:, None, None]
+    dtype = features.dtype
+    graph = rule.build(features, q, _joined(near, dtype), _joined(shares, dtype))
+    recall = np.array(found, dtype)[:, None, None]
     return replace(graph, recall=recall).weighted(roots)
 
 
@@ -131,13 +132,13 @@ def _in_cells(
     return near, shares, cells.recall
 
 
-def _joined(parts: Sequence[Listed | None]) -> Listed | None:
+def _joined(parts: Sequence[Listed | None], dtype: np.dtype) -> Listed | None:
     """Join values and indices (n, q) of the entries of a batch: (batch, n, q) each."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
     values, neighbors = (np.stack(arrays) for arrays in zip(*known, strict=True))
-    return values, neighbors
+    return values.astype(dtype, copy=False), neighbors
 
 
 Update = Callable[

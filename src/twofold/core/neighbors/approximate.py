@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from sklearn.cluster import k_means
 
-from twofold.core.arrays import gather, slices, squared_norms
+from twofold.core.arrays import gather, slices, smallest_indices, squared_norms
 from twofold.core.neighbors.selection import smallest_values
 
 MANY_SAMPLES = 5000
@@ -28,7 +27,7 @@ MANY_SAMPLES = 5000
 _CELL_SIZE, _MAX_CELL_SIZE = 96, 128
 """Mean number of points in a cluster of K-means, and largest number in a cell."""
 
-_TRAINING_POINTS, _TRAINING_STEPS = 32, 8
+_TRAINING_POINTS, _TRAINING_STEPS = 32, 4
 """Number of points for each cluster that K-means is run on, and of its iterations."""
 
 _VISITS = 16
@@ -41,6 +40,9 @@ neighbours that must be found.
 
 _BLOCK_ENTRIES = 2**23
 """Maximum number of values in a block."""
+
+_ASSIGNED_ENTRIES = 2**21
+"""The same where only the smallest of them are kept, so that they fit in the cache."""
 
 Measure = Callable[[np.ndarray, slice], np.ndarray]
 """Maps the inner products (m, b) of m points and the b points in a slice to values
@@ -70,11 +72,14 @@ class Cells:
     def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the squared distances and indices of near points, as ``exact`` does.
 
-        Both are of shape (n, n_neighbors), in the order that the points had.
+        Both are of shape (n, n_neighbors), in the order that the points had. Squared
+        distances within the rounding error of zero are zero.
         """
         norms = squared_norms(self.points)
         values, neighbors = self._find(n_neighbors, _by_distance(self.points))
-        return self._as_given(np.maximum(norms[:, None] + 2 * values, 0), neighbors)
+        squared = norms[:, None] + 2 * values
+        rounding = 100 * np.finfo(np.float32).eps * norms.max()
+        return self._as_given(np.where(squared > rounding, squared, 0), neighbors)
 
     def largest_products(
         self, points: np.ndarray, n_neighbors: int
@@ -112,23 +117,40 @@ def divide(points: np.ndarray, n_neighbors: int) -> Cells:
     points = (points - points.mean(axis=0)).astype(np.float32)
     count = max(len(points) // _CELL_SIZE, 1)
     some = points[_spread(len(points), _TRAINING_POINTS * count)]
-    start = some[_spread(len(some), count)]
-    centres = k_means(some, count, init=start, n_init=1, max_iter=_TRAINING_STEPS)[0]
-    cell = nearest_rows(points, centres, 1)[:, 0]
+    cell = nearest_rows(points, cluster_centres(some, count), 1)[:, 0]
     order = np.argsort(cell, kind="stable")
     points, bounds = points[order], cell_bounds(np.bincount(cell))
-    means = np.add.reduceat(points, bounds[:-1]) / np.diff(bounds)[:, None]
+    means = group_means(points, bounds)
     cells = Cells(points, order, bounds, np.empty((0, 0), int), 0.0)
     visits, recall = _enough_visits(cells, means, n_neighbors)
     return replace(cells, visited=nearest_rows(points, means, visits), recall=recall)
 
 
-def cell_bounds(sizes: np.ndarray) -> np.ndarray:
+def cluster_centres(points: np.ndarray, count: int) -> np.ndarray:
+    """Return at most ``count`` centres (c, d) of points (n, d), by K-means.
+
+    Empty clusters are dropped. scikit-learn's K-means would sum in an order that its
+    threads determine, so that rounding, and then the cells, would differ each time.
+    """
+    centres = points[_spread(len(points), count)]
+    for _ in range(_TRAINING_STEPS):
+        cell = nearest_rows(points, centres, 1)[:, 0]
+        ascending = points[np.argsort(cell, kind="stable")]
+        centres = group_means(ascending, cell_bounds(np.bincount(cell), len(points)))
+    return centres
+
+
+def group_means(points: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return the means (c, d) of points that follow each other, none of them empty."""
+    return np.add.reduceat(points, bounds[:-1]) / np.diff(bounds)[:, None]
+
+
+def cell_bounds(sizes: np.ndarray, largest: int = _MAX_CELL_SIZE) -> np.ndarray:
     """Return the bounds of cells, given the sizes of clusters that follow each other.
 
-    Large clusters are cut into cells of nearly one size, and empty ones left out.
+    Larger clusters are cut into cells of nearly one size, and empty ones left out.
     """
-    parts = -(-sizes // _MAX_CELL_SIZE)
+    parts = -(-sizes // largest)
     cells = [
         size * (1 + np.arange(n)) // n - size * np.arange(n) // n
         for size, n in zip(sizes, parts, strict=True)
@@ -176,7 +198,8 @@ def search_visited(
     values, found : arrays of shape (m, count)
         Ascending values, and the points that they belong to.
     """
-    p, width = visited.shape[1], int(np.diff(cells.bounds).max())
+    p = visited.shape[1]
+    width = max(int(np.diff(cells.bounds).max()), -(-count // p))
     blocks = slices(len(rows), _BLOCK_ENTRIES // (p * width))
     height = min(len(rows), blocks[0].stop)
     table = np.empty((height, p, width), np.float32)
@@ -251,10 +274,13 @@ def _by_product(products: np.ndarray, inside: slice) -> np.ndarray:
 
 def nearest_rows(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     """Return the ``count`` nearest rows of each point in any order, (n, count)."""
-    measure, found = _by_distance(rows), []
-    for block in slices(len(points), _BLOCK_ENTRIES // len(rows)):
-        values = measure(points[block] @ rows.T, slice(None))
-        found.append(np.argpartition(values, count - 1, axis=1)[:, :count])
+    measure, across, found = _by_distance(rows), rows.T.copy(), []
+    for block in slices(len(points), _ASSIGNED_ENTRIES // len(rows)):
+        values = measure(points[block] @ across, slice(None))
+        if count == 1:
+            found.append(values.argmin(axis=1)[:, None])
+        else:
+            found.append(smallest_indices(values, count))
     return np.concatenate(found)
 
 
