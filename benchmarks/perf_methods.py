@@ -147,6 +147,21 @@ def single_fits(images: np.ndarray, k: int) -> Work:
     return work
 
 
+def restarts(images: np.ndarray, k: int) -> Work:
+    """As many starts as there are pairs, in one call."""
+    return ts_nmf(images, k, n_init=len(PAIRS))
+
+
+def single_starts(images: np.ndarray, k: int) -> Work:
+    """As many starts, one fit after the other."""
+
+    def work() -> Fitted:
+        fits = [ts_nmf(images, k, random_state=seed)() for seed in range(len(PAIRS))]
+        return Fitted(iterations=sum(fit.iterations or 0 for fit in fits))
+
+    return work
+
+
 def searched_share(
     images: np.ndarray, k: int, energy_weight: float, max_iter: int
 ) -> list[float]:

@@ -127,11 +127,23 @@ class Held:
 
 @dataclass(frozen=True)
 class Swept:
-    """All pairs of weights on one data set, in one call and in single fits."""
+    """49 runs on one data set, in one call and in single fits.
+
+    They are all pairs of weights, or starts under the same weights.
+    """
 
     data: Stored
     sweep: Outcome
     singles: Outcome
+    restarts: Outcome
+    single_starts: Outcome
+
+    def cases(self) -> list[tuple[Outcome, Outcome, str]]:
+        """One call, the single fits, and what they are."""
+        return [
+            (self.sweep, self.singles, "49 pairs"),
+            (self.restarts, self.single_starts, "49 starts"),
+        ]
 
 
 @dataclass
@@ -291,14 +303,19 @@ def hold(bench: Bench) -> list[Held]:
 
 
 def sweep_weights(bench: Bench) -> list[Swept]:
-    """All pairs of weights on small sets."""
+    """All pairs of weights, and as many starts, on small sets."""
     swept = []
     for name in SWEPT:
         data = bench.find(name)
         if data is not None:
             jobs = (
                 Job(method, data, data.shape[0])
-                for method in (methods.sweep, methods.single_fits)
+                for method in (
+                    methods.sweep,
+                    methods.single_fits,
+                    methods.restarts,
+                    methods.single_starts,
+                )
             )
             swept.append(Swept(data, *map(bench.run, jobs)))
     return swept

@@ -230,25 +230,28 @@ def held_table(held: list[Held]) -> str:
 
 
 def swept_table(swept: list[Swept]) -> str:
-    """Sweeps beside single fits."""
-    what = "**Sweep** of 49 pairs of weights."
+    """Sweeps and restarts beside single fits."""
+    what = "**Sweep** of 49 pairs of weights, and 49 starts (``n_init``)."
     header = (
         "data",
+        "runs",
         "49 fits, seconds",
-        "one sweep, seconds",
+        "one call, seconds",
         "ratio",
         "49 fits, MiB",
-        "one sweep, MiB",
+        "one call, MiB",
     )
     rows = [
         (
             case.data.name,
-            spent(case.singles),
-            spent(case.sweep),
-            shown(share(seconds(case.sweep), seconds(case.singles))),
-            shown(beyond(case.singles), ".0f"),
-            shown(beyond(case.sweep), ".0f"),
+            name,
+            spent(few),
+            spent(many),
+            shown(share(seconds(many), seconds(few))),
+            shown(beyond(few), ".0f"),
+            shown(beyond(many), ".0f"),
         )
         for case in swept
+        for many, few, name in case.cases()
     ]
     return f"{what}\n\n{table(header, rows)}"

@@ -1,6 +1,6 @@
 """Algorithm 1: the loop over a batch of starts and weights, and its stopping rule."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from twofold.core.arrays import Array, like, take_batch, to_numpy
 from twofold.core.convergence import BatchMonitor, Callback
 from twofold.core.grams import Side, both_residuals, both_ways, project, projected_trace
 from twofold.core.missing.filling import Data
+from twofold.core.neighbors.tracked import TrackedLists
 from twofold.core.projected import project_side
 from twofold.core.state import (
     NOTHING_TRACKED,
@@ -20,12 +21,14 @@ from twofold.core.state import (
 )
 from twofold.core.terms import TERMS, Weights
 from twofold.core.updates import (
+    Products,
     hold_scale,
     side_products,
     update_centroids,
     update_coefficients,
     update_projection,
 )
+from twofold.core.workers import ALONE, Workers, workers_for
 
 RECORDED = ("left_residual", "right_residual", *(term.name for term in TERMS), "total")
 """Names of the values that are recorded in every iteration."""
@@ -40,7 +43,6 @@ def solve(
     callback: Callback | None = None,
     missing: Array | None = None,
     roots: Array | None = None,
-    tracked: TrackedPair = NOTHING_TRACKED,
 ) -> list[Solution]:
     """Run Algorithm 1 up to line 8, for a batch of starts and weights.
 
@@ -65,8 +67,6 @@ def solve(
         Square roots of the weights of the samples; None if all weights are 1. Samples
         X_i and rows v_i of weight m_i are given, and returned, as sqrt(m_i) X_i and
         sqrt(m_i) v_i: every sum over the samples is then the weighted one.
-    tracked : TrackedPair
-        Lists of other graphs of the same samples, near which the first are searched.
 
     Returns
     -------
@@ -78,75 +78,149 @@ def solve(
         name: like(weight, start).reshape(-1, 1, 1) for name, weight in weights.items()
     }
     data = Data(samples, sides, missing, roots)
-    factors: Factors = optimal_factors(data, start, tracked)  # line 2
     monitor = BatchMonitor(start.shape[0], options.max_iter, callback)
     solutions: dict[int, Solution] = {}
-    while monitor.running.size:
-        state, data = iterate(data, factors, batch, options)
-        monitor.record(objective_terms(data, state, batch))
-        converged = monitor.changes() <= options.tol * energy
-        entries = monitor.running
-        stopped = monitor.stop(converged)
-        if stopped.any():  # these entries leave the batch
-            for i in np.flatnonzero(stopped).tolist():
-                entry = int(entries[i])
-                history = dict(zip(RECORDED, monitor.history_of(entry), strict=True))
-                solutions[entry] = _solution(state, data, i, history, converged[i])
-            kept = np.flatnonzero(~stopped)
-            data = data.take(kept)
-            state, batch = take_batch((state, batch), kept)
-        factors = state
+    with workers_for(samples) as workers:
+
+        def first(entries: np.ndarray) -> _Group:
+            own, weights = take_batch((start, batch), entries)
+            factors = optimal_factors(data, own)  # line 2
+            return _Group(entries, data, factors, weights)
+
+        # Runs that take long are often next to each other: every group gets some.
+        every, count = np.arange(start.shape[0]), min(workers.count, start.shape[0])
+        groups = workers.map(first, [every[i::count] for i in range(count)])
+        while groups:
+            groups, terms = _advanced(groups, options, workers)
+            monitor.record(terms)
+            converged = monitor.changes() <= options.tol * energy
+            converged_entries = monitor.running[converged]
+            monitor.stop(converged)
+            for group in groups:
+                solutions |= _ended(group, monitor, converged_entries)
+            groups = [group.among(monitor.running) for group in groups]
+            groups = [group for group in groups if len(group.entries)]
     return [solutions[entry] for entry in range(start.shape[0])]
 
 
+@dataclass(frozen=True)
+class _Group:
+    """Some entries of the batch, which are computed together."""
+
+    entries: np.ndarray  # (b,), positions in the batch, ascending
+    data: Data
+    factors: Factors
+    weights: Weights
+
+    def among(self, entries: np.ndarray) -> "_Group":
+        """Return the group of those that are among the given ones."""
+        kept = np.flatnonzero(np.isin(self.entries, entries))
+        if len(kept) == len(self.entries):
+            return self
+        parts = take_batch((self.factors, self.weights), kept)
+        return _Group(self.entries[kept], self.data.take(kept), *parts)
+
+
+def _advanced(
+    groups: list[_Group], options: SolverOptions, workers: Workers
+) -> tuple[list[_Group], np.ndarray]:
+    """Return the groups after one more iteration, and the terms of all entries.
+
+    The workers divide the groups, or the two sides of a single group.
+    """
+    outer, inner = (workers, ALONE) if len(groups) > 1 else (ALONE, workers)
+
+    def advance(group: _Group) -> tuple[_Group, np.ndarray]:
+        now = group.data, group.factors, group.weights
+        state, data = iterate(*now, options, inner)
+        terms = objective_terms(data, state, group.weights)
+        return replace(group, data=data, factors=state), terms
+
+    after, terms = zip(*outer.map(advance, groups), strict=True)
+    order = np.argsort(np.concatenate([group.entries for group in groups]))
+    return list(after), np.concatenate(terms, axis=1)[:, order]
+
+
+def _ended(
+    group: _Group, monitor: BatchMonitor, converged: np.ndarray
+) -> dict[int, Solution]:
+    """Return the solutions of the entries of a group that are not running any more.
+
+    ``converged`` are the entries that have converged in this iteration.
+    """
+    solutions, data = {}, group.data
+    for i in np.flatnonzero(~np.isin(group.entries, monitor.running)).tolist():
+        one, entry = np.array([i]), int(group.entries[i])
+        solutions[entry] = Solution(
+            take_batch(replace(group.factors, tracked=NOTHING_TRACKED), one),
+            dict(zip(RECORDED, monitor.history_of(entry), strict=True)),
+            bool(entry in converged),
+            None if data.missing is None else data.take(one).samples[0, ...],
+        )
+    return solutions
+
+
 def optimal_factors(
-    data: Data, coefficients: Array, tracked: TrackedPair = NOTHING_TRACKED
+    data: Data,
+    coefficients: Array,
+    tracked: TrackedPair = NOTHING_TRACKED,
+    workers: Workers = ALONE,
 ) -> Factors:
     """Return V with U at its optimum, Eq. (update_u), and the residual Grams."""
-    centroids = update_centroids(data.samples, coefficients)
+    centroids = update_centroids(data.samples, coefficients, workers)
     residuals = both_residuals(data.sides, coefficients, centroids)
     return Factors(coefficients, centroids, residuals, tracked)
 
 
 def iterate(
-    data: Data, factors: Factors, weights: Weights, options: SolverOptions
+    data: Data,
+    factors: Factors,
+    weights: Weights,
+    options: SolverOptions,
+    workers: Workers = ALONE,
 ) -> tuple[State, Data]:
     """Run lines 4 to 6 of Algorithm 1: P and Q, their graphs, then V and U.
 
     Missing entries are filled before the step of U: ``residual_gram`` needs U to be at
-    its optimum for the samples that are returned.
+    its optimum for the samples that are returned. The workers divide the two sides.
     """
-    learned, products, tracked = [], [], []
-    for side, residual, before, centroids, r in zip(
+
+    def learn(
+        side: Side,
+        residual: Array,
+        before: TrackedLists | None,
+        centroids: Array,
+        r: int,
+    ) -> tuple[SideState, Products, TrackedLists | None]:
+        # Line 4
+        projection = update_projection(side, residual, weights, r)
+        # Line 5
+        projected = project_side(side, projection, before, options, data.roots)
+        features, graph = projected.features, projected.graph
+        centroid_features = project(centroids, projected.projection)
+        products = side_products(features, centroid_features, graph)
+        return SideState(side.outside(projection), graph), products, projected.tracked
+
+    (left, *ours), (right, *theirs) = workers.map(
+        learn,
         data.sides,
         factors.residuals,
         factors.tracked,
         both_ways(factors.centroids),
         options.n_directions,
-        strict=True,
-    ):
-        # Line 4
-        projection = update_projection(side, residual, weights, r)
-        # Line 5
-        projected = project_side(side, projection, before, options, data.roots)
-        learned.append(SideState(side.outside(projection), projected.graph))
-        tracked.append(projected.tracked)
-        centroid_features = project(centroids, projected.projection)
-        products.append(
-            side_products(projected.features, centroid_features, projected.graph)
-        )
+    )
+    products, tracked = zip(ours, theirs, strict=True)
     # Line 6
-    coefficients = update_coefficients(factors.coefficients, tuple(products), weights)
+    coefficients = update_coefficients(factors.coefficients, products, weights, workers)
     coefficients, centroids = hold_scale(
         coefficients, factors.centroids, weights, data.roots
     )
-    left, right = learned
     data = data.refilled(
         (coefficients, centroids),
         (left.projection, right.projection),
         weights["energy_weight"],
     )
-    after = optimal_factors(data, coefficients, (tracked[0], tracked[1]))
+    after = optimal_factors(data, coefficients, tracked, workers)
     return State(**vars(after), left=left, right=right), data
 
 
@@ -167,16 +241,3 @@ def objective_terms(data: Data, state: State, weights: Weights) -> np.ndarray:
         values.append(left + right)
         total = total + term.sign * weights[term.parameter].reshape(-1) * values[-1]
     return np.stack([to_numpy(value) for value in (*values, total)])
-
-
-def _solution(
-    state: State, data: Data, i: int, history: dict[str, np.ndarray], converged: bool
-) -> Solution:
-    """Return the solution of the i-th running entry."""
-    one = np.array([i])
-    return Solution(
-        take_batch(replace(state, tracked=NOTHING_TRACKED), one),
-        history,
-        bool(converged),
-        None if data.missing is None else data.take(one).samples[0, ...],
-    )

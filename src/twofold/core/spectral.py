@@ -1,7 +1,6 @@
 """Spectral embedding of a graph, and K-means in it."""
 
 import warnings
-from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -9,9 +8,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 
 from twofold.core.arrays import positive_or_one
+from twofold.core.workers import single_threads
 
 _LANCZOS_EXTRA = 20
 """Number of Lanczos vectors beyond twice the eigenvectors."""
@@ -59,7 +58,7 @@ def _leading(
     size = min(operator.shape[0], 2 * count + _LANCZOS_EXTRA)
     # SciPy and NumPy have a BLAS each. A step is a few short calls of both, and threads
     # of the one that wait for work take the cores from those of the other.
-    with _blas().limit(limits=1, user_api="blas"):
+    with single_threads:
         try:
             found = eigsh(
                 operator, k=count, which="LA", v0=guess, tol=tolerance, ncv=size
@@ -67,12 +66,6 @@ def _leading(
         except ArpackNoConvergence as stopped:  # an approximate start is enough
             return stopped.eigenvectors
     return found[1]
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Return the controller of the threads of BLAS, which takes a while to set up."""
-    return ThreadpoolController()
 
 
 def kmeans_labels(

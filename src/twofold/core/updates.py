@@ -12,12 +12,14 @@ from twofold.core.arrays import (
     inverses,
     like,
     positive_or_one,
+    slices,
     take,
     to_numpy,
 )
 from twofold.core.grams import Side
 from twofold.core.graphs.graph import Graph
 from twofold.core.terms import TERMS, Weights
+from twofold.core.workers import ALONE, Workers
 
 _FAR_FROM_SINGULAR = 0.01
 """Fraction of the condition number at which the inverse means nothing."""
@@ -104,7 +106,10 @@ def _most_energy_first(vectors: Array, gram: Array, above: Array, tied: Array) -
 
 
 def update_coefficients(
-    coefficients: Array, sides: tuple[Products, ...], weights: Weights
+    coefficients: Array,
+    sides: tuple[Products, ...],
+    weights: Weights,
+    workers: Workers = ALONE,
 ) -> Array:
     """Take one multiplicative step of V, Eq. (update_v), summed over the sides.
 
@@ -118,13 +123,18 @@ def update_coefficients(
     sides : tuple of Products
         A, B, W and D of the left and of the right side.
     weights : dict of str to array of shape (batch, 1, 1)
+    workers : Workers
+        They divide the sides.
     """
     xp = array_namespace(coefficients)
-    return coefficients * xp.sqrt(descent_ratio(coefficients, sides, weights))
+    return coefficients * xp.sqrt(descent_ratio(coefficients, sides, weights, workers))
 
 
 def descent_ratio(
-    coefficients: Array, sides: tuple[Products, ...], weights: Weights
+    coefficients: Array,
+    sides: tuple[Products, ...],
+    weights: Weights,
+    workers: Workers = ALONE,
 ) -> Array:
     """Return the quotient under the root of Eq. (update_v), above 1 where V grows.
 
@@ -134,19 +144,29 @@ def descent_ratio(
     xp = array_namespace(coefficients)
     # Keeps 0 / 0, as from samples of zeros, at 1 and alters nothing else.
     upper = lower = xp.finfo(coefficients.dtype).smallest_normal
-    for side in sides:
-        gain, pull = positive_part(side.cross), positive_part(side.inner)
+    parts = workers.map(lambda side: _descent_parts(coefficients, side, weights), sides)
+    for gain, loss in parts:
         upper = upper + gain
-        upper += coefficients @ (pull - side.inner)
-        lower = lower + (gain - side.cross)
-        lower += coefficients @ pull
-        for term in TERMS:
-            weight = weights.get(term.parameter, 0.0)
-            parts = term.coefficient_parts(coefficients, side.graph, weight)
-            if parts is not None:
-                upper += parts[0]
-                lower += parts[1]
+        lower = lower + loss
     return upper / lower
+
+
+def _descent_parts(
+    coefficients: Array, side: Products, weights: Weights
+) -> tuple[Array, Array]:
+    """Return what one side adds above and below the line of Eq. (update_v)."""
+    gain, pull = positive_part(side.cross), positive_part(side.inner)
+    lower = gain - side.cross
+    upper = gain
+    upper += coefficients @ (pull - side.inner)
+    lower += coefficients @ pull
+    for term in TERMS:
+        weight = weights.get(term.parameter, 0.0)
+        parts = term.coefficient_parts(coefficients, side.graph, weight)
+        if parts is not None:
+            upper += parts[0]
+            lower += parts[1]
+    return upper, lower
 
 
 def positive_part(array: Array) -> Array:
@@ -154,7 +174,9 @@ def positive_part(array: Array) -> Array:
     return array_namespace(array).clip(array, min=0.0)
 
 
-def update_centroids(samples: Array, coefficients: Array) -> Array:
+def update_centroids(
+    samples: Array, coefficients: Array, workers: Workers = ALONE
+) -> Array:
     """Compute U_j = sum_i X_i (V (V'V)^-1)_ij, Eq. (update_u).
 
     The columns of V are scaled to length 1 before V'V is inverted, so that a cluster
@@ -165,6 +187,8 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
     ----------
     samples : array of shape ([batch,] n, c, h, w) or ([batch,] n, d)
     coefficients : array of shape (batch, n, k)
+    workers : Workers
+        They divide the entries of the samples.
 
     Returns
     -------
@@ -173,12 +197,21 @@ def update_centroids(samples: Array, coefficients: Array) -> Array:
     xp = array_namespace(coefficients)
     batch, n, k = coefficients.shape
     unit, lengths = unit_columns(coefficients)
-    mixing = xp.matrix_transpose(unit @ _pseudo_inverse(unit) / lengths)
+    mixing = unit @ _pseudo_inverse(unit) / lengths
     shape = samples.shape[-3:] if samples.ndim > 3 else samples.shape[-1:]
     flat = samples.reshape(*samples.shape[: -len(shape)], math.prod(shape))
-    if flat.ndim == 2:  # the batch shares the samples: one product for all
-        mixing = mixing.reshape(batch * k, n)
-    return (mixing @ flat).reshape(batch, k, *shape)
+    if flat.ndim > 2:
+        return (xp.matrix_transpose(mixing) @ flat).reshape(batch, k, *shape)
+    # The batch shares the samples: one product for all.
+    mixing = xp.permute_dims(mixing, (1, 0, 2)).reshape(n, batch * k)
+    d, where = flat.shape[1], {"dtype": flat.dtype, "device": device(flat)}
+    centroids = xp.empty((batch * k, d), **where)
+
+    def fill(some: slice) -> None:
+        centroids[:, some] = (flat[:, some].T @ mixing).T
+
+    workers.map(fill, slices(d, -(-d // workers.count)))
+    return centroids.reshape(batch, k, *shape)
 
 
 def _pseudo_inverse(unit: Array) -> Array:

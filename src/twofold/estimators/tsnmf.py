@@ -14,6 +14,7 @@ from twofold.channels import BANKS
 from twofold.core.arrays import Array
 from twofold.core.graphs import KINDS
 from twofold.core.start import STARTS
+from twofold.core.workers import workers_for
 from twofold.estimators.alignment import SHIFTS
 from twofold.estimators.identical import DUPLICATES
 from twofold.estimators.labels import ASSIGNMENTS
@@ -299,9 +300,10 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self : TSNMF
         """
         problem = read_problem(self, X, mask)
-        with FitProgress(self, X) as progress:
-            [solutions] = problem.solve([problem.weights], progress)
-        return set_fitted(self, problem, lowest(solutions), problem.weights)
+        with workers_for(problem.samples):
+            with FitProgress(self, X) as progress:
+                [solutions] = problem.solve([problem.weights], progress)
+            return set_fitted(self, problem, lowest(solutions), problem.weights)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_sweep(
@@ -344,12 +346,13 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         default = problem.bank.energy_weight
         weights = [term_weights(model, default) for model in models]
         check_weights(weights, problem.samples)
-        with FitProgress(self, X) as progress:
-            batches = problem.solve(weights, progress)
-        for model, solutions, own in zip(models, batches, weights, strict=True):
-            for name, value in read.items():
-                setattr(model, name, value)
-            set_fitted(model, problem, lowest(solutions), own)
+        with workers_for(problem.samples):
+            with FitProgress(self, X) as progress:
+                batches = problem.solve(weights, progress)
+            for model, solutions, own in zip(models, batches, weights, strict=True):
+                for name, value in read.items():
+                    setattr(model, name, value)
+                set_fitted(model, problem, lowest(solutions), own)
         return models
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:

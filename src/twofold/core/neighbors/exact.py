@@ -20,7 +20,7 @@ from twofold.core.neighbors.selection import SHORT_ROW, Candidates, smallest_val
 _EXTRA_CANDIDATES = (8, 64, 512)
 """Numbers of candidates beyond the neighbours, tried in turn until all ties are in."""
 
-_BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**15, "device": 2**27}
+_BLOCK_ENTRIES = {"cache": 2**21, "pairs": 2**18, "device": 2**27}
 """Maximum number of entries in a block. On a CPU a block fits in its cache."""
 
 _MIN_BLOCK_ROWS = {"cache": 128, "pairs": 1}
