@@ -1,6 +1,7 @@
 """Spectral embedding of a graph, and K-means in it."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -8,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import ThreadpoolController
 
 from twofold.core.arrays import positive_or_one
 
@@ -76,9 +78,17 @@ def kmeans_labels(
     """
     if len(points) < k:
         return np.arange(len(points))
-    with warnings.catch_warnings():
+    # The points have few entries: threads would wait for each other for longer than they
+    # compute, and their sums would turn on how many there are.
+    with warnings.catch_warnings(), _threads().limit(limits=1, user_api="openmp"):
         # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return k_means(
             points, k, n_init=n_init, random_state=seed, sample_weight=sample_weight
         )[1]
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Return a controller of the thread pools; to find these takes milliseconds."""
+    return ThreadpoolController()
