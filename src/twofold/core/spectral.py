@@ -78,8 +78,8 @@ def kmeans_labels(
     """
     if len(points) < k:
         return np.arange(len(points))
-    # The points have few entries: threads would wait for each other for longer than they
-    # compute, and their sums would turn on how many there are.
+    # Points have few entries: threads would wait for each other for longer than they
+    # compute, and the sums would turn on how many there are.
     with warnings.catch_warnings(), _threads().limit(limits=1, user_api="openmp"):
         # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
