@@ -10,10 +10,13 @@ from perf_parts import (
     ITERATIONS,
     LIST_ITERATIONS,
     Compared,
+    Foretold,
     Held,
     Kept,
+    Ran,
     Results,
     Scaled,
+    Searched,
 )
 from perf_process import Failure, Measurement, Outcome
 
@@ -24,6 +27,7 @@ SEARCHES, HARDEST_SEARCHES, HARDEST = 6.0, 15.0, 0.001
 GIBIBYTES, EXPONENT, POINTS = 4.0, 1.3, 1.0
 COPIES, MEMORY_EXPONENT = 2.0, 1.1
 SWEEP_SHARE = 1 / 5
+FITS, GROWTH = 10.0, 1.1
 KINDS = ("exact", "approximate")
 
 
@@ -54,7 +58,46 @@ def judge(results: Results) -> list[Goal]:
             wanted = f"{swept.data.name}: {what} in less than a fifth of 49 fits"
             parts = share(seconds(many), seconds(few))
             goals.append(below(5, wanted, parts, SWEEP_SHARE, "{:.2f} of them"))
+    for searched in results.searched:
+        goals += search_goals(searched)
+    for ran in results.ran:
+        goals += command_goals(ran)
+    if results.foretold:
+        goals.append(block_goal(results.foretold))
     return goals
+
+
+def search_goals(searched: Searched) -> Iterable[Goal]:
+    """Goal 6."""
+    which = f"AutoTSNMF, {searched.data.name}, {searched.n:,}"
+    times = share(seconds(searched.search), seconds(searched.fit))
+    wanted = f"{which}: at most {FITS:g} times a fit at the defaults"
+    yield below(6, wanted, times, FITS, "{:.1f} times")
+    ours, single = score(searched.search), score(searched.fit)
+    lost = None if ours is None or single is None else single - ours
+    wanted = f"{which}: NMI at most {POINTS:g} point below that of the fit"
+    yield below(6, wanted, lost, POINTS, "{:+.1f} points below")
+
+
+def command_goals(ran: Ran) -> Iterable[Goal]:
+    """Goal 7: neither reading nor writing takes as long as the fit."""
+    fit = ran.stages.get("fitting")
+    for stage in ("reading", "writing"):
+        if fit is not None:
+            wanted = f"twofold cluster, {ran.what}: {stage} takes less than the fit"
+            part = share(ran.stages.get(stage), fit)
+            yield below(7, wanted, part, 1.0, "{:.2f} of it")
+
+
+def block_goal(foretold: list[Foretold]) -> Goal:
+    """Goal 7: predictions hold a block, and the labels of all."""
+    held = {each.n: beyond(each.outcome) for each in foretold}
+    few, many = min(held), max(held)
+    labels = 8 * many / 2**20
+    most = held[many]
+    known = None if most is None else most - labels
+    wanted = f"predict: {many:,} samples hold what {few:,} do, and their labels"
+    return below(7, wanted, share(known, held[few]), GROWTH, "{:.2f} times")
 
 
 def speed_goals(compared: Compared) -> Iterable[Goal]:

@@ -18,7 +18,7 @@ from settings import NEAREST
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import NMF
 
-from twofold import TSNMF
+from twofold import TSNMF, AutoTSNMF
 from twofold.core.arrays import to_numpy
 from twofold.core.grams import both_sides
 from twofold.estimators.problem import read_problem
@@ -43,6 +43,19 @@ def ts_nmf(images: np.ndarray, k: int, **options: Any) -> Work:
 def defaults(images: np.ndarray, k: int, **options: Any) -> Work:
     """A whole fit at the defaults, but for some options."""
     return whole_fit(TSNMF(k, random_state=0, **options), images)
+
+
+def search(images: np.ndarray, k: int) -> Work:
+    """A whole search, told the number of clusters."""
+    model = AutoTSNMF(k, random_state=0)
+
+    def work() -> Fitted:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(images)
+        return Fitted(to_numpy(model.labels_), model.best_estimator_.n_iter_)
+
+    return work
 
 
 def whole_fit(model: TSNMF, images: np.ndarray) -> Work:

@@ -11,6 +11,7 @@ import numpy as np
 import perf_methods as methods
 import sklearn
 from perf_process import (
+    MADE,
     Failure,
     Job,
     Measurement,
@@ -66,6 +67,8 @@ LISTS = (
     ("mnist", 1.0),
 )
 LIST_ITERATIONS, LIST_SAMPLES = 50, 10_000
+SEARCH_SIZES, FEW = (2_000, 10_000, 20_000, 70_000), 5_000
+SEARCHED = ("eyaleb", "coil20", "japanese_vowels", MADE)
 SWEPT = ("orl", "semeion")
 MEMORY_SAMPLES, MEMORY_ITERATIONS = 30_000, 2
 INPUTS = (("float64", False), ("float32", False), ("float32", True))
@@ -146,6 +149,40 @@ class Swept:
         ]
 
 
+@dataclass(frozen=True)
+class Searched:
+    """A search and a fit at the defaults, on the first n samples of a data set."""
+
+    data: Stored
+    n: int
+    search: Outcome
+    fit: Outcome
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command on ``count`` images: its seconds by stage, in order, and its peak."""
+
+    what: str  # of the images
+    command: str
+    count: int
+    stages: dict[str, float]
+    mebibytes: float
+
+    @property
+    def rate(self) -> float:
+        """Images a second, from the start of the process to its end."""
+        return self.count / sum(self.stages.values())
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """Predictions of n samples of bytes in a file."""
+
+    n: int
+    outcome: Outcome
+
+
 @dataclass
 class Results:
     """All that was measured; parts that were not are empty."""
@@ -156,6 +193,9 @@ class Results:
     scaled: list[Scaled] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     swept: list[Swept] = field(default_factory=list)
+    searched: list[Searched] = field(default_factory=list)
+    ran: list[Ran] = field(default_factory=list)
+    foretold: list[Foretold] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
@@ -285,6 +325,29 @@ def scale_up(bench: Bench) -> list[Scaled]:
         for name, (method, options) in SCALED.items():
             outcomes[name][n] = bench.run(Job(method, data, n, options))
     return [Scaled(data, outcomes)]
+
+
+def search_all(bench: Bench) -> list[Searched]:
+    """A search beside a fit at the defaults, on growing parts of MNIST and on others.
+
+    They take turns, and the fastest of three counts where there are few samples.
+    """
+    most = max(bench.sizes)
+    cases = [("mnist", n) for n in SEARCH_SIZES if n <= most]
+    searched = []
+    for name, n in [*cases, *((name, 0) for name in SEARCHED)]:
+        data = bench.find(name)
+        if data is not None:
+            n = n or data.shape[0]
+            jobs = [
+                Job(method, data, n) for method in (methods.search, methods.defaults)
+            ]
+            turns = [
+                [bench.run(job) for job in jobs] for _ in range(TURNS if n < FEW else 1)
+            ]
+            pair = (fastest(list(each)) for each in zip(*turns, strict=True))
+            searched.append(Searched(data, n, *pair))
+    return searched
 
 
 def hold(bench: Bench) -> list[Held]:

@@ -1,5 +1,6 @@
 """Measuring in fresh processes: seconds, peak memory, and a limit of wall time."""
 
+import os
 import resource
 import sys
 import time
@@ -14,6 +15,9 @@ import numpy as np
 
 from twofold import datasets
 from twofold.metrics import nmi
+
+MADE, FURTHER = "features of 700 photos", ("japanese_vowels", "coil20", "usps")
+"""Data sets that are made up, and those that are not the paper's."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,32 @@ class Job:
 
 def store(name: str, dtype: str, folder: Path) -> Stored:
     """Write a data set down for the processes that measure."""
-    bunch = datasets.load(name, download=False)
-    order = np.random.RandomState(0).permutation(len(bunch.target))
-    k = len(np.unique(bunch.target))
-    stored = Stored(name, dtype, folder, bunch.images.shape, k)
-    bunch.images[order].astype(dtype).tofile(stored.stem.with_suffix(".images"))
-    np.save(stored.stem.with_suffix(".npy"), bunch.target[order])
+    images, target = read(name)
+    order = np.random.RandomState(0).permutation(len(target))
+    stored = Stored(name, dtype, folder, images.shape, len(np.unique(target)))
+    images[order].astype(dtype).tofile(stored.stem.with_suffix(".images"))
+    np.save(stored.stem.with_suffix(".npy"), target[order])
     return stored
+
+
+def read(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The images and classes of a set of the paper's, of further ones, or made up."""
+    if name == MADE:
+        return made_features(700)
+    if name in FURTHER:
+        folder = Path(os.environ.get("TWOFOLD_DATA", "../shared/data"))
+        with np.load(folder / "more" / f"{name}.npz", allow_pickle=False) as arrays:
+            return arrays["X"], arrays["y"]
+    bunch = datasets.load(name, download=False)
+    return bunch.images, bunch.target
+
+
+def made_features(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays (count, 7, 7, 512) like a network's, mostly zeros, of ten kinds."""
+    random, target = np.random.RandomState(0), np.arange(count) % 10
+    kinds = random.rand(10, 7, 7, 512) * (random.rand(10, 7, 7, 512) < 0.3)
+    noise = 0.5 * random.standard_normal((count, 7, 7, 512))
+    return np.maximum(kinds[target] + noise, 0), target
 
 
 def measure(job: Job) -> Measurement:

@@ -19,11 +19,14 @@ from perf_parts import (
     MEMORY_ITERATIONS,
     TURNS,
     Compared,
+    Foretold,
     Held,
     Kept,
     Machine,
+    Ran,
     Results,
     Scaled,
+    Searched,
     Swept,
 )
 from perf_process import Failure, Outcome, Stored
@@ -41,6 +44,9 @@ def page(results: Results) -> str:
     parts += [scaled_table(case, machine) for case in results.scaled]
     parts += [held_table(results.held)] if results.held else []
     parts += [swept_table(results.swept)] if results.swept else []
+    parts += [searched_table(results.searched)] if results.searched else []
+    parts += [ran_table(results.ran)] if results.ran else []
+    parts += [foretold_table(results.foretold)] if results.foretold else []
     return "\n\n".join(parts)
 
 
@@ -253,5 +259,71 @@ def swept_table(swept: list[Swept]) -> str:
         )
         for case in swept
         for many, few, name in case.cases()
+    ]
+    return f"{what}\n\n{table(header, rows)}"
+
+
+def searched_table(searched: list[Searched]) -> str:
+    """Searches beside single fits."""
+    what = "**Search**: `AutoTSNMF`, told the number of clusters, and `TSNMF`."
+    header = (
+        *("data", "samples", "fit, seconds", "search, seconds", "in fits"),
+        *("NMI of the fit", "NMI of the search", "fit, MiB", "search, MiB"),
+    )
+    rows = [
+        (
+            case.data.name,
+            f"{case.n:,}",
+            spent(case.fit),
+            spent(case.search),
+            shown(share(seconds(case.search), seconds(case.fit))),
+            shown(score(case.fit), ".1f"),
+            shown(score(case.search), ".1f"),
+            shown(beyond(case.fit), ".0f"),
+            shown(beyond(case.search), ".0f"),
+        )
+        for case in searched
+    ]
+    return f"{what}\n\n{table(header, rows)}"
+
+
+def ran_table(ran: list[Ran]) -> str:
+    """Commands from files to tables."""
+    what = (
+        "**Commands**, in processes of their own, on made image files, by gradients; "
+        "features come from a file. Seconds by stage. Of `predict`, which reports no "
+        "more, the rest is all after the reading."
+    )
+    names = list(dict.fromkeys(stage for case in ran for stage in case.stages))
+    header = ("images", "command", "count", *names, "images a second", "MiB in all")
+    rows = [
+        (
+            case.what,
+            case.command,
+            f"{case.count:,}",
+            *(shown(case.stages.get(name), ".2f") for name in names),
+            shown(case.rate, ".0f"),
+            shown(case.mebibytes, ".0f"),
+        )
+        for case in ran
+    ]
+    return f"{what}\n\n{table(header, rows)}"
+
+
+def foretold_table(foretold: list[Foretold]) -> str:
+    """Very many predictions."""
+    what = (
+        "**Predictions** of digits, as bytes in a mapped file, by a fit to 2,000 of "
+        "them; the memory is what is allocated."
+    )
+    header = ("samples", "seconds", "samples a second", "MiB allocated")
+    rows = [
+        (
+            f"{case.n:,}",
+            spent(case.outcome),
+            shown(share(float(case.n), seconds(case.outcome)), ".0f"),
+            shown(beyond(case.outcome), ".0f"),
+        )
+        for case in foretold
     ]
     return f"{what}\n\n{table(header, rows)}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pages
+from perf_command import predict_many, run_commands
 from perf_parts import (
     Bench,
     Results,
@@ -15,6 +16,7 @@ from perf_parts import (
     keep_lists,
     read_machine,
     scale_up,
+    search_all,
     sweep_weights,
 )
 from perf_tables import page
@@ -28,6 +30,9 @@ PARTS: dict[str, tuple[str, Callable[[Bench], list[Any]]]] = {
     "mnist": ("scaled", scale_up),
     "memory": ("held", hold),
     "sweep": ("swept", sweep_weights),
+    "search": ("searched", search_all),
+    "command": ("ran", run_commands),
+    "predict": ("foretold", predict_many),
 }
 """The parts by name: to which list of ``Results`` each one adds, and how."""
 

@@ -21,7 +21,7 @@ def threads():
 @pytest.fixture
 def two_threads(monkeypatch):
     """BLAS has two threads, whatever machine this is."""
-    monkeypatch.setattr(workers._single_threads, "users", 0)
+    monkeypatch.setattr(workers.single_threads, "users", 0)
     with threadpool_limits(2):
         yield
 

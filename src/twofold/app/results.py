@@ -11,7 +11,9 @@ from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.isometry import shortened
 from twofold.core.prediction import reconstruction_errors
 from twofold.estimators.auto import AutoTSNMF
+from twofold.estimators.fitted import FittedState
 from twofold.estimators.labels import mean_rows
+from twofold.estimators.prediction import prediction_blocks
 from twofold.estimators.reading import from_stack, read_numbers, to_stack
 from twofold.estimators.scaling import divisors, row_blocks, sample_norms
 from twofold.estimators.tsnmf import TSNMF
@@ -146,13 +148,26 @@ def assign_trained(
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:
-    """Return the assignments of new samples, by ``transform`` and ``predict``."""
+    """Return the assignments of new samples, by ``transform`` and ``predict``.
+
+    Numbers are converted, mapped and compared by blocks, as ``predict`` does.
+    """
+    blocks, state = prediction_blocks(X), model.state_
+    if len(blocks) > 1:
+        state = state.for_blocks()
+    parts = [_assign_block(model, state, X[block]) for block in blocks]
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    return Assignments(*map(np.concatenate, columns))
+
+
+def _assign_block(model: TSNMF, state: FittedState, X: Any) -> Assignments:
+    """Return the assignments of some samples by the state of a model."""
     stack, missing = model._read_completed(X, None)
     images = _in_given_shape(model, X, stack, missing)
-    if model.state_.alignment is not None:
-        stack = model.state_.aligned(stack)
+    if state.alignment is not None:
+        stack = state.aligned(stack)
         images = to_numpy(from_stack(stack, model.sample_shape_)), None
-    prediction = model.state_.predict_aligned(stack, missing)
+    prediction = state.predict_aligned(stack, missing)
     clusters = to_numpy(model.state_.labels_of(prediction))
     return _assignments(model, *images, to_numpy(prediction.coefficients), clusters)
 

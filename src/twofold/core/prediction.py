@@ -1,6 +1,6 @@
 """Prediction of the coefficients of new samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from array_api_compat import array_namespace, device
@@ -37,14 +37,24 @@ class Predictor:
     weights: dict[str, float]  # weights of the terms of the objective, by parameter
     graph: str  # name of a kind of graph
     n_neighbors: int
+    # What the kind of graph makes of each side, if many blocks are to share it.
+    prepared: tuple[Any, ...] | None = None
+
+    def for_blocks(self) -> "Predictor":
+        """Return a predictor that shares among calls what they all make anew."""
+        kind = graph_kind(self.graph)
+        shared = tuple(kind.prepared(side.features) for side in self.sides)
+        return replace(self, prepared=shared)
 
     def edges(self, projected: tuple[Array, ...]) -> tuple[Edges, ...]:
         """Join new samples, projected by each side (m, d), to the training samples."""
         kind = graph_kind(self.graph)
         q = min(self.n_neighbors, self.coefficients.shape[0])
         return tuple(
-            kind.edges_to(side.features, features, q, side.bandwidth)
-            for features, side in zip(projected, self.sides, strict=True)
+            kind.edges_to(side.features, features, q, side.bandwidth, known)
+            for features, side, known in zip(
+                projected, self.sides, self.prepared or (None, None), strict=False
+            )
         )
 
     def predict(self, projected: tuple[Array, ...], edges: tuple[Edges, ...]) -> Array:

@@ -81,7 +81,9 @@ def kmeans_labels(
     """
     if len(points) < k:
         return np.arange(len(points))
-    with warnings.catch_warnings():
+    # Points have few entries: threads would wait for each other for longer than they
+    # compute, and the sums would turn on how many there are.
+    with warnings.catch_warnings(), single_threads:
         # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return k_means(

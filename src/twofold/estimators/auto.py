@@ -117,8 +117,7 @@ class AutoTSNMF(
     best_estimator_ : TSNMF
         The fitted model that was chosen. If it has started from the consensus, its
         ``init`` is an array with a row for each sample of X and its ``assign_labels``
-        is "coefficients", so that a clone fits X, and no other samples, again. So it is
-        for up to 4,000 samples, all of which are previewed.
+        is "coefficients", so that a clone fits X, and no other samples, again.
     best_score_ : float
         Its score: 0 for chance, always below 1; NaN if no graph could be compared.
     labels_ : array of shape (n,)

@@ -1,7 +1,7 @@
 """The fitted state of TSNMF: all that prediction, results and model files share."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,13 @@ class FittedState:
         ``missing`` marks the entries that were missing; None if there were none.
         """
         return self.predict_aligned(self.aligned(samples), missing)
+
+    def for_blocks(self) -> "FittedState":
+        """Return a state that predicts many blocks of samples, for as long as it does.
+
+        It holds more memory: what all blocks need of the training samples.
+        """
+        return replace(self, predictor=self.predictor.for_blocks())
 
     def aligned(self, samples: Array) -> Array:
         """Align completed samples (m, c, h, w), if the fit did."""

@@ -1,16 +1,34 @@
 """``transform``, ``predict`` and ``inverse_transform`` of a fitted TSNMF."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from twofold.core.arrays import Array
+from twofold.core.arrays import Array, slices
 from twofold.core.missing.completion import Completion
 from twofold.estimators.fitted import FittedState, Prediction
 from twofold.estimators.missing import ImputingMixin
 from twofold.estimators.reading import combine
+
+_BLOCK_ENTRIES, _BLOCK_SAMPLES = 2**23, 2**13
+"""Number of entries, and of samples, that are predicted at once."""
+
+
+def prediction_blocks(X: Any, mask: Any = None) -> list[slice]:
+    """Return slices that divide X into blocks that are predicted one by one.
+
+    Whatever is no array of numbers in memory or in a file is a single block.
+    """
+    plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+    if not plain or X.ndim < 2 or X.dtype.kind not in "biuf" or not X.size:
+        return [slice(None)]
+    step = min(_BLOCK_SAMPLES, _BLOCK_ENTRIES // max(1, X[0].size))
+    whole_mask = mask is None or getattr(mask, "shape", ())[:1] == X.shape[:1]
+    return slices(len(X), step) if whole_mask else [slice(None)]
 
 
 class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, TransformerMixin):
@@ -23,9 +41,26 @@ class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, Transforme
     def _completion(self) -> Completion | None:
         return self.state_.completion
 
-    def _predict(self, X: Any, mask: Any) -> Prediction:
-        samples, missing = self._read_completed(X, mask)
-        return self.state_.predict(samples, missing)
+    def _predict(self, X: Any, mask: Any, part: Callable[[Prediction], Array]) -> Array:
+        """Return a part of the predictions of X.
+
+        Numbers of X are converted, mapped and compared by blocks, so that memory does
+        not grow with n but for the part itself.
+        """
+        check_is_fitted(self)
+        blocks, state = prediction_blocks(X, mask), self.state_
+        if len(blocks) == 1:
+            return part(state.predict(*self._read_completed(X, mask)))
+        state, parts = state.for_blocks(), []
+        for block in blocks:
+            marks = None if mask is None else mask[block]
+            try:
+                samples, missing = self._read_completed(X[block], marks)
+            except ValueError:
+                self._read_completed(X, mask)  # which counts in all of X
+                raise
+            parts.append(part(state.predict(samples, missing)))
+        return array_namespace(parts[0]).concat(parts)
 
     def transform(self, X: Any, *, mask: Any = None) -> Array:
         """Coefficients of samples against the fitted centroids.
@@ -49,7 +84,7 @@ class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, Transforme
         coefficients : array of shape (m, n_clusters)
             On the scale of ``coefficients_``.
         """
-        return self._predict(X, mask).coefficients
+        return self._predict(X, mask, lambda found: found.coefficients)
 
     def predict(self, X: Any, *, mask: Any = None) -> Array:
         """Cluster of each sample.
@@ -69,8 +104,7 @@ class PredictionMixin(ClassNamePrefixFeaturesOutMixin, ImputingMixin, Transforme
         -------
         labels : array of shape (m,)
         """
-        prediction = self._predict(X, mask)  # first: it raises if there is no fit
-        labels = self.state_.labels_of(prediction)
+        labels = self._predict(X, mask, lambda found: self.state_.labels_of(found))
         return array_namespace(labels).astype(labels, self.labels_.dtype)
 
     def inverse_transform(self, X: Any) -> Array:

@@ -188,7 +188,31 @@ def test_other_starts_are_their_own(monkeypatch):
     assert starts[1:] == ["graph", "graph"]
 
 
-def test_labels_of_a_subset_are_no_start(monkeypatch):
+def test_of_many_samples_graphs_of_all_are_asked(monkeypatch):
+    """Clusters of all samples are the start, though a part of them was previewed."""
     monkeypatch.setattr("twofold.estimators.search.candidates.MAX_SAMPLES", 40)
-    model = AutoTSNMF(3, random_state=0).fit(problems.images()).best_estimator_
+    images, order = problems.images(), np.random.default_rng(0).permutation(70) % 60
+    auto = AutoTSNMF(3, random_state=0).fit(images[order])
+    start = np.argmax(auto.best_estimator_.init, axis=1)
+    assert auto.best_estimator_.assign_labels == "coefficients"
+    assert clustering_accuracy(problems.groups()[order], start) == 1
+    assert clustering_accuracy(auto.labels_, start) == 1
+    again = clone(auto.best_estimator_).fit(images[order])
+    np.testing.assert_array_equal(again.labels_, auto.labels_)
+
+
+def test_where_all_are_previewed_nothing_is_searched_again(monkeypatch):
+    images = problems.images()
+    wanted = AutoTSNMF(3, random_state=0).fit(images).best_estimator_.init
+    monkeypatch.setattr("twofold.estimators.search.candidates.MAX_SAMPLES", 60)
+    monkeypatch.setattr("twofold.estimators.search.consensus.graph_clusters", None)
+    found = AutoTSNMF(3, random_state=0).fit(images).best_estimator_.init
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_late_searches_start_from_the_clusters_of_one_graph(monkeypatch):
+    monkeypatch.setattr("twofold.estimators.search.candidates.MAX_SAMPLES", 40)
+    auto = AutoTSNMF(3, max_time=0, random_state=0).fit(problems.images())
+    model = auto.best_estimator_
+    assert auto.out_of_time_
     assert (model.init, model.assign_labels) == ("graph", "graph")

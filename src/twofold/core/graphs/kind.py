@@ -1,7 +1,7 @@
 """What a kind of graph has to define: ``GraphKind``, and a base for most kinds."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
@@ -79,9 +79,21 @@ class GraphKind(ABC):
             ``from_affinities`` is False.
         """
 
+    def prepared(self, features: Array) -> Any:
+        """Return what ``edges_to`` makes of the training samples (n, d), if anything.
+
+        Many calls with the same training samples can share it.
+        """
+        return None
+
     @abstractmethod
     def edges_to(
-        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+        self,
+        features: Array,
+        queries: Array,
+        n_neighbors: int,
+        bandwidth: Array,
+        prepared: Any = None,
     ) -> Edges:
         """Join new samples to the training samples.
 
@@ -97,6 +109,8 @@ class GraphKind(ABC):
             Number of edges of every new sample, at most n.
         bandwidth : array of shape (1, 1)
             ``Graph.bandwidth`` of the training samples.
+        prepared : object
+            The result of ``prepared`` for these training samples, if it is known.
         """
 
 
@@ -126,7 +140,12 @@ class NearestNeighborKind(GraphKind):
         return Graph.from_edges(neighbors, weights, bandwidth)
 
     def edges_to(
-        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+        self,
+        features: Array,
+        queries: Array,
+        n_neighbors: int,
+        bandwidth: Array,
+        prepared: Any = None,
     ) -> Edges:
         """Join every new sample to its nearest training samples."""
         points = self.points(features[None, ...])

@@ -27,7 +27,10 @@ RIDGE = 0.1
 
 
 def affinities(
-    features: Array, n_neighbors: int, queries: Array | None = None
+    features: Array,
+    n_neighbors: int,
+    queries: Array | None = None,
+    known: tuple[Array, Array] | None = None,
 ) -> tuple[Array, Array]:
     """Return the largest affinities |Z_ij| of every row, scaled to a maximum of 1.
 
@@ -38,6 +41,8 @@ def affinities(
     n_neighbors : int
     queries : array of shape (batch, m, d) or None
         New samples. If None, every sample is a query and never its own neighbour.
+    known : (array, array) or None
+        The ``whitening`` of the features, if it is known. Queries alone need it.
 
     Returns
     -------
@@ -47,10 +52,16 @@ def affinities(
     if queries is None:
         white, white_queries = whitened(features), None
     else:
-        whitening = whitening_of(features)
-        white, white_queries = features @ whitening, queries @ whitening
+        matrix, white = known or whitening(features)
+        white_queries = queries @ matrix
     products, neighbors = largest_products(white, n_neighbors, white_queries)
     return to_affinities(products), neighbors
+
+
+def whitening(features: Array) -> tuple[Array, Array]:
+    """Return T of ``whitening_of``, and the whitened features F T."""
+    matrix = whitening_of(features)
+    return matrix, features @ matrix
 
 
 def to_affinities(products: Array) -> Array:

@@ -1,9 +1,11 @@
 """Samples joined by their affinity in a linear subspace, whatever their distance."""
 
+from typing import Any
+
 from twofold.core.arrays import Array
 from twofold.core.graphs.graph import Edges, Graph
 from twofold.core.graphs.kind import GraphKind, Listed
-from twofold.core.graphs.self_expression import affinities
+from twofold.core.graphs.self_expression import affinities, whitening
 
 
 class Subspace(GraphKind):
@@ -32,11 +34,20 @@ class Subspace(GraphKind):
         weights, neighbors = shares
         return Graph.from_edges(neighbors, weights / 2)
 
+    def prepared(self, features: Array) -> Any:
+        """Return the ``whitening`` of the training samples."""
+        return whitening(features[None, ...])
+
     def edges_to(
-        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+        self,
+        features: Array,
+        queries: Array,
+        n_neighbors: int,
+        bandwidth: Array,
+        prepared: Any = None,
     ) -> Edges:
         """Join every new sample to the training samples that express it best."""
         weights, neighbors = affinities(
-            features[None, ...], n_neighbors, queries[None, ...]
+            features[None, ...], n_neighbors, queries[None, ...], prepared
         )
         return Edges(weights[0, ...], neighbors[0, ...])

@@ -1,5 +1,7 @@
 """Subspace affinities, weakened between samples that are not near each other."""
 
+from typing import Any
+
 from array_api_compat import array_namespace
 
 from twofold.core.arrays import Array
@@ -39,10 +41,15 @@ class SubspaceKNN(Subspace):
         return Graph.from_edges(neighbors, xp.where(near, weights, _FAR * weights))
 
     def edges_to(
-        self, features: Array, queries: Array, n_neighbors: int, bandwidth: Array
+        self,
+        features: Array,
+        queries: Array,
+        n_neighbors: int,
+        bandwidth: Array,
+        prepared: Any = None,
     ) -> Edges:
         """Join new samples likewise, by their own nearest training samples."""
-        edges = super().edges_to(features, queries, n_neighbors, bandwidth)
+        edges = super().edges_to(features, queries, n_neighbors, bandwidth, prepared)
         points, new = features[None, ...], queries[None, ...]
         _, lists = nearest_neighbors(points, n_neighbors, new)
         near = is_listed(lists[0, ...], edges.neighbors)

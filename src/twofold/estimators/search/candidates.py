@@ -154,6 +154,7 @@ class CandidateProber:
         self.deadline, self.progress = deadline, progress
         self.out_of_time = False  # whether a preview was left out for lack of time
         self._previews: dict[tuple[Candidate, int], Preview | None] = {}
+        self._whole: tuple[str, View] | None = None  # the last ``whole_view``
 
     @property
     def all_previewed(self) -> bool:
@@ -164,12 +165,26 @@ class CandidateProber:
         """Forget what previews share, before a fit that needs memory of its own."""
         for view in self.views.values():
             view.forget()
+        if self._whole is not None:
+            self._whole[1].forget()
 
     def problem_of(self, channels: str) -> Problem:
         """Return the problem of all samples in the given channels."""
+        return self.whole_view(channels).problem
+
+    def whole_view(self, channels: str) -> View:
+        """Return the view of all samples in the given channels.
+
+        Beside those of the previews only the last one is kept, since the samples may be
+        many.
+        """
         if self.all_previewed:
-            return self.views[channels].problem
-        return make_problem(self.base, self.given, self.banks[channels])
+            return self.views[channels]
+        if self._whole is None or self._whole[0] != channels:
+            self._whole = None  # before the next one takes memory
+            problem = make_problem(self.base, self.given, self.banks[channels])
+            self._whole = channels, View(problem, None)
+        return self._whole[1]
 
     def parameters(self, candidate: Candidate) -> dict[str, Any]:
         """Return the parameters of TSNMF that a candidate stands for."""

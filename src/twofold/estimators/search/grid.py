@@ -30,7 +30,7 @@ from twofold.estimators.search.candidates import (
     excess_by_kind,
     mean_excess,
 )
-from twofold.estimators.search.consensus import consensus_labels
+from twofold.estimators.search.consensus import consensus_of_all
 from twofold.estimators.search.views import Candidate
 from twofold.estimators.tsnmf import TSNMF
 
@@ -202,6 +202,10 @@ def fit_best(
 ) -> list[Fit]:
     """Fit the best candidate, in a batch for each start, until the deadline."""
     best = by_score(previews)[0]
+    labels = None
+    if starts_from_consensus(base):
+        labels = consensus_of_all(previews, prober, plan.seeds[0])
+        prober.forget()
     problem = prober.problem_of(best.candidate.channels)
     fits: list[Fit] = []
     for seed in plan.seeds:
@@ -211,11 +215,8 @@ def fit_best(
         model = clone(base).set_params(
             n_clusters=best.k, random_state=seed, **prober.parameters(best.candidate)
         )
-        if not fits and prober.all_previewed and starts_from_consensus(base):
-            weights_of_rows = prober.given.copies.weights
-            labels = consensus_labels(previews, seed, weights_of_rows)
-            labels = prober.labels_as_given(labels)
-            start = indicators(labels, best.k)
+        if not fits and labels is not None:
+            start = indicators(prober.given.as_given(labels), best.k)
             model.set_params(init=start, assign_labels="coefficients")
         begin = time.perf_counter()
         pairs = [(best.candidate.energy_weight, weight) for weight in weights]

@@ -78,14 +78,7 @@ class View:
 
     def _graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
         """Compute the costly parts of a preview, and write them to the cache."""
-        r, (height, width) = candidate.n_directions, self.samples.shape[2:]
-        options = replace(
-            self.problem.options,
-            n_directions=(min(r, height), min(r, width)),
-            n_neighbors=candidate.n_neighbors,
-            graph=candidate.graph,
-        )
-        adjacency = self._first_adjacency(candidate, options, k)
+        adjacency = self.first_adjacency(candidate, k)
         if adjacency is None:
             return None
         weights = None if self.roots is None else to_numpy(self.roots)[:, 0] ** 2
@@ -95,18 +88,29 @@ class View:
             self.cache.write(candidate, k, parts)
         return parts
 
-    def _first_adjacency(
-        self, candidate: Candidate, options: SolverOptions, k: int
-    ) -> csr_array | None:
-        """Return ``first_adjacency``; it rarely depends on the number of clusters."""
+    def first_adjacency(self, candidate: Candidate, k: int) -> csr_array | None:
+        """Return the graph of a candidate, None if it has more than k components.
+
+        It rarely depends on the number of clusters.
+        """
         known = self._adjacency.get(candidate)
         # Neighbours are added only if the graph is not connected well enough for k.
         if known is not None and is_well_connected(known, k):
             return known
+        options = self._options(candidate)
         projected = self._first_projections(candidate, options)
         joint = joint_adjacency(projected, candidate.n_neighbors, options)
         self._adjacency[candidate] = joint
         return first_adjacency(projected, k, options)
+
+    def _options(self, candidate: Candidate) -> SolverOptions:
+        r, (height, width) = candidate.n_directions, self.samples.shape[2:]
+        return replace(
+            self.problem.options,
+            n_directions=(min(r, height), min(r, width)),
+            n_neighbors=candidate.n_neighbors,
+            graph=candidate.graph,
+        )
 
     def _first_projections(self, candidate: Candidate, options: SolverOptions) -> Pair:
         """Return the projected samples; those of the candidate before, if the same."""
