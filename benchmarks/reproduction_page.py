@@ -1,10 +1,12 @@
 """What the page says and shows of the merged runs, from their files alone."""
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import product
 
 from reproduction_files import Files, Run, studies_of, tables_of
 
-from twofold.paper import DATA, Protocol, Table, figures
+from twofold.paper import DATA, Protocol, Table, figures, find_method
 from twofold.paper.document import (
     comparison,
     incomplete_rows,
@@ -12,6 +14,7 @@ from twofold.paper.document import (
     text_table,
 )
 from twofold.paper.output import svg_text
+from twofold.paper.studies import Study
 
 BEST = "combination"
 """Score of a grid that is reported, see ``summarize``."""
@@ -20,6 +23,9 @@ ACCURACY = ("eyaleb", "orl", "semeion", "yale", "orl-40", "orl-60")
 DIRECTIONS = ("yale", "orl", "semeion", "pix")
 WEIGHTS = ("yale", "orl", "semeion", "jaffe")
 """Data sets of the page's figures. Those of r and of the weights are the paper's."""
+
+STUDIED = ("2dpca", "ts-nmf")
+"""The methods of the study of r."""
 
 
 def page_text(files: Files) -> str:
@@ -32,21 +38,36 @@ def page_text(files: Files) -> str:
 
 def what_was_run(files: Files, tables: list[Table]) -> str:
     """Describe the runs, how many cells are of each, and which are missing."""
-    # The tables of one data set differ in the measure, not in the fits.
-    of_one_measure = [table for table in tables if table.metric == tables[0].metric]
-    gaps = [
-        f"- Not run, or not whole: {table.title}, {'; '.join(rows)}"
-        for table in of_one_measure
-        if (rows := incomplete_rows([table]))
-    ]
     intro = (
         f"{options_text(Protocol(), BEST)}. The column `run` of the two CSV files says "
         "which run a number is of, and the last column here how many cells of the "
         "tables, a method at one N, are of it. The hours are those of fits that ran "
         "side by side. Averages are those of the means as printed."
     )
-    missing = "\n".join(gaps) or "All cells are whole."
-    return "\n\n".join([intro, _runs(files), missing, *map(_origin, files.runs)])
+    gaps = [*_cell_gaps(tables), *_study_gaps(studies_of(files.points))]
+    shown = "\n".join(gaps) or "All cells are whole, and all curves of the study of r."
+    return "\n\n".join([intro, _runs(files), shown, *map(_origin, files.runs)])
+
+
+def _cell_gaps(tables: list[Table]) -> Iterator[str]:
+    """Describe the cells that are missing or incomplete, a line for each data set."""
+    for table in tables:
+        # The tables of one data set differ in the measure, not in the fits.
+        rows = incomplete_rows([table]) if table.metric == tables[0].metric else []
+        if rows:
+            yield f"- Not run, or not whole: {table.title}, {'; '.join(rows)}"
+
+
+def _study_gaps(studies: list[Study]) -> Iterator[str]:
+    """Describe the r at which only the other of the two studied methods has scores."""
+    for study, method in product(studies, STUDIED):
+        curves = [study.directions.get((name, "accuracy"), {}) for name in STUDIED]
+        own = study.directions.get((method, "accuracy"), {})
+        lacking = sorted(set().union(*curves).difference(own))
+        if lacking:
+            names = f"{DATA[study.data].title}, {find_method(method).title}"
+            shown = ", ".join(map(str, lacking))
+            yield f"- Not in the study of r: {names} for r = {shown}"
 
 
 def _origin(run: Run) -> str:

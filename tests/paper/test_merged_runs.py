@@ -174,6 +174,15 @@ def test_the_page_says_what_is_of_which_run(benchmarks, files_of):
     assert "| 15 | 30.00 (39.39, -9.39) |" in text
 
 
+def test_the_page_says_which_points_the_study_of_r_lacks(benchmarks, files_of):
+    page_text = benchmarks["reproduction_page"].page_text
+    both = study(9.0, 1, 3, method="ts-nmf")
+    text = page_text(files_of([*both, *study(40.0, 1)], FIRST))
+    assert "\n- Not in the study of r: Yale, 2DPCA for r = 3\n" in text
+    text = page_text(files_of([*both, *study(40.0, 1, 3)], SECOND))
+    assert "Not in the study" not in text
+
+
 def test_figures_are_drawn_from_the_files(benchmarks, files_of):
     found = [*results(), *study(40.0, 1, 3), *study(9.0, 1, 3, method="ts-nmf")]
     drawn = benchmarks["reproduction_page"].draw(files_of(found, FIRST))
