@@ -4,8 +4,9 @@ The page, its tables and its figures are written from the files in the folder be
 into which the results of a store are merged first; without a store from these alone.
 """
 
-from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import pages
 from reproduction_files import (
@@ -27,6 +28,8 @@ from twofold.paper.tables import csv_text
 
 MARKER = "<!-- written by benchmarks/reproduction.py -->"
 PAGE = Path("docs/reproduction.md")
+
+T = TypeVar("T", int, float)
 
 
 def summary_of(path: Path) -> Reproduction:
@@ -63,15 +66,16 @@ def _has_fits(row: Row) -> bool:
 
 
 def _run(summary: Reproduction, name: str) -> Run:
-    origin = summary.provenance
-    fits: Counter[str] = Counter()
-    hours: dict[str, float] = defaultdict(float)
-    for (data, method), count in origin.fits.items():
-        fits[data] += count
-        hours[data] += origin.hours[data, method]
-    shown = {data: round(value, 2) for data, value in hours.items()}
+    origin, data = summary.provenance, summary.protocol.data
+    fits = {each: sum(_of(each, origin.fits)) for each in data}
+    hours = {each: round(sum(_of(each, origin.hours)), 2) for each in data}
     failures = failure_lines(origin)
-    return Run(name, origin.days, dict(fits), shown, origin.machines, failures)
+    return Run(name, origin.days, fits, hours, origin.machines, failures)
+
+
+def _of(data: str, by_method: Mapping[tuple[str, str], T]) -> list[T]:
+    """Return the values of all methods on a data set."""
+    return [value for (each, _), value in by_method.items() if each == data]
 
 
 def merge_run(earlier: Files, later: Files) -> Files:
