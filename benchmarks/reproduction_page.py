@@ -8,7 +8,7 @@ from reproduction_files import Files, Run, studies_of, tables_of
 
 from twofold.paper import DATA, Protocol, Table, figures, find_method
 from twofold.paper.document import (
-    comparison,
+    comparison_text,
     incomplete_rows,
     options_text,
     text_table,
@@ -32,7 +32,7 @@ def page_text(files: Files) -> str:
     """Return the measured part of the page."""
     tables = tables_of(files.cells)
     return "\n\n".join(
-        ["## What was run", what_was_run(files, tables), comparison(tables)]
+        ["## What was run", what_was_run(files, tables), comparison_text(tables)]
     )
 
 

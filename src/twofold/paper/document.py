@@ -26,10 +26,10 @@ _TS_NMF = {"ts-nmf": "", "ts-nmf-missing": ", missing-aware"}
 def markdown_page(reproduction: Reproduction) -> str:
     """Return the Markdown page of a reproduction."""
     what_was_run = f"## What was run\n\n{_what_was_run(reproduction)}"
-    return f"{what_was_run}\n\n{comparison(reproduction.tables)}"
+    return f"{what_was_run}\n\n{comparison_text(reproduction.tables)}"
 
 
-def comparison(tables: list[Table]) -> str:
+def comparison_text(tables: list[Table]) -> str:
     """Return the Markdown of the agreement with the paper and of all tables."""
     parts = [
         _section("The averages of TS-NMF", _averages(tables)),
