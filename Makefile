@@ -7,8 +7,10 @@ DATA ?= $(or $(TWOFOLD_DATA),../shared/data)
 JOBS ?= 2
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# The results that docs/reproduction.md is written from.
+# The results that are merged into docs/reproduction.md, and the name of their run (empty:
+# the day of its first fit). An empty STORE writes the page from its files alone.
 STORE ?= reproduction/results.sqlite
+RUN ?=
 # How long make fuzz goes on.
 SECONDS ?= 60
 # Name a CPU build here where this one brings CUDA, gigabytes of it, along.
@@ -35,7 +37,7 @@ help:
 	@echo "make data      time the reading of image files into docs/data.md"
 	@echo "make methods   run the ten methods on real data into docs/methods.md"
 	@echo "make store     time the store of results into docs/reproduction.md"
-	@echo "make reproduction STORE=FILE  write a store's tables into docs/reproduction.md"
+	@echo "make reproduction STORE=FILE  merge a store's results into docs/reproduction.md"
 	@echo "make bench     time and memory beside other methods into docs/performance.md"
 	@echo "make folder     time twofold cluster on 2,000 images into docs/command-line.md"
 	@echo "make confidence  measure what confidence is worth, likewise"
@@ -123,8 +125,8 @@ store: $(READY)
 	$(BIN)/python benchmarks/store.py --into docs/reproduction.md
 
 reproduction: $(READY)
-	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/reproduction.py --store $(STORE) \
-	  --into docs/reproduction.md
+	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/reproduction.py \
+	  $(if $(STORE),--store $(STORE)) $(if $(RUN),--run $(RUN)) --into docs/reproduction.md
 
 bench: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/performance.py --into docs/performance.md

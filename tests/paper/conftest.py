@@ -16,3 +16,17 @@ def _tiny_is_importable():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", path)
         yield
+
+
+@pytest.fixture
+def small_yale(monkeypatch):
+    """In place of Yale: as many classes, two rows, and a few images."""
+    from small_yale import SMALL_YALE
+
+    from twofold.paper import DATA
+    from twofold.paper.data import load_data
+
+    monkeypatch.setitem(DATA, "yale", SMALL_YALE)
+    load_data.cache_clear()
+    yield
+    load_data.cache_clear()

@@ -6,63 +6,18 @@ import json
 from dataclasses import replace
 from statistics import stdev
 
-import numpy as np
 import pytest
-from sklearn.utils import Bunch
-from test_store import RESULT
+from small_yale import made, results
 
-from twofold.paper import DATA, DataSet, Protocol, markdown_page, summarize
+from twofold.paper import Protocol, markdown_page, summarize
 from twofold.paper.comparison import Outcome, Table
-from twofold.paper.data import load_data
-from twofold.paper.protocol import Job, as_json
 from twofold.paper.published import Cell
 from twofold.paper.studies import Study, studies_csv
 from twofold.paper.tables import csv_text, latex, markdown
 
 PROTOCOL = Protocol(data=("yale",), methods=("kmeans", "gnmf"), subsets=2)
-WEIGHTS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
-
-@pytest.fixture(autouse=True)
-def _a_small_yale(monkeypatch):
-    """In place of Yale: as many classes, two rows, and images of 20 x 20 pixels."""
-    images = np.random.RandomState(0).uniform(size=(30, 20, 20))
-    bunch = Bunch(images=images, target=np.repeat(np.arange(15), 2))
-    monkeypatch.setitem(DATA, "yale", DataSet("Yale", lambda: bunch, rows=(2, 15)))
-    load_data.cache_clear()
-    yield
-    load_data.cache_clear()
-
-
-def made(method, n, subset, accuracy, *, traced=False, **grid_point):
-    text = as_json(grid_point)
-    limit = 100 if traced else None
-    job = Job("yale", method, n, subset, 0, (text,), limit, traced=traced)
-    return replace(
-        RESULT,
-        key=job.keys[0],
-        method=method,
-        n_clusters=n,
-        subset=subset,
-        accuracy=accuracy,
-        grid_point=text,
-        max_iter=limit,
-    )
-
-
-def results():
-    """Of two subsets of two classes and of all fifteen.
-
-    K-means has 40 and 60 at N = 2. GNMF's weight 1 is best on average there, with 70
-    and 50, while the best of each subset are 90 and 50.
-    """
-    found = [made("kmeans", 2, 0, 40.0), made("kmeans", 2, 1, 60.0)]
-    for weight in WEIGHTS:
-        first, second = {1.0: (70.0, 50.0), 0.1: (90.0, 10.0)}.get(weight, (20.0, 30.0))
-        found.append(made("gnmf", 2, 0, first, graph_weight=weight))
-        found.append(made("gnmf", 2, 1, second, graph_weight=weight))
-    found.append(made("kmeans", 15, 0, 39.0))
-    return found + [made("gnmf", 15, 0, 45.0, graph_weight=w) for w in WEIGHTS]
+pytestmark = pytest.mark.usefixtures("small_yale")
 
 
 def tables(found=None, protocol=PROTOCOL, **more):

@@ -7,6 +7,7 @@ from statistics import fmean
 from twofold.paper.comparison import Table
 from twofold.paper.data import find_data
 from twofold.paper.objects import find_method
+from twofold.paper.protocol import Protocol
 from twofold.paper.provenance import failure_lines
 from twofold.paper.published import METRICS
 from twofold.paper.summary import Reproduction
@@ -24,10 +25,13 @@ _TS_NMF = {"ts-nmf": "", "ts-nmf-missing": ", missing-aware"}
 
 def markdown_page(reproduction: Reproduction) -> str:
     """Return the Markdown page of a reproduction."""
-    tables = reproduction.tables
+    what_was_run = f"## What was run\n\n{_what_was_run(reproduction)}"
+    return f"{what_was_run}\n\n{comparison_text(reproduction.tables)}"
+
+
+def comparison_text(tables: list[Table]) -> str:
+    """Return the Markdown of the agreement with the paper and of all tables."""
     parts = [
-        "## What was run",
-        _what_was_run(reproduction),
         _section("The averages of TS-NMF", _averages(tables)),
         _section("How far all cells are from the paper's", _agreement(tables)),
         "## The tables",
@@ -47,31 +51,30 @@ def _what_was_run(reproduction: Reproduction) -> str:
         if fits:
             hours = sum(h for (d, _), h in provenance.hours.items() if d == data)
             of_data = [t for t in reproduction.tables if t.data == data]
-            missing = "; ".join(_incomplete_rows(of_data))
+            missing = "; ".join(incomplete_rows(of_data))
             title = find_data(data).title
             rows.append([title, f"{sum(fits.values()):,}", f"{hours:.2f}", missing])
     lines = [f"- {line}" for line in (*provenance.machines, *failure_lines(provenance))]
     header = ["data set", "fits", "hours of a core or GPU", "not run, or not whole"]
     intro = (
-        f"{options_text(reproduction)}; {provenance.days}. The hours are those of fits "
-        "that ran side by side."
+        f"{options_text(protocol, reproduction.best)}; {provenance.days}. The hours "
+        "are those of fits that ran side by side."
     )
-    return "\n\n".join([intro, _table(header, rows), "\n".join(lines)])
+    return "\n\n".join([intro, text_table(header, rows), "\n".join(lines)])
 
 
-def options_text(reproduction: Reproduction) -> str:
+def options_text(protocol: Protocol, best: str) -> str:
     """Describe the options that change the scores."""
-    protocol = reproduction.protocol
     parts = [f"Seed {protocol.seed}", f"{protocol.subsets} subsets for each N"]
     if protocol.quick:
         parts.append("every second value of the grids (quick)")
     if protocol.max_iter is not None:
         parts.append(f"at most {protocol.max_iter} iterations")
-    parts.append(f"the best {reproduction.best} is reported")
+    parts.append(f"the best {best} is reported")
     return ", ".join(parts)
 
 
-def _incomplete_rows(of_data: list[Table]) -> list[str]:
+def incomplete_rows(of_data: list[Table]) -> list[str]:
     """Describe the methods whose rows are missing or incomplete."""
     if not of_data:
         return []
@@ -96,7 +99,7 @@ def _averages(tables: list[Table]) -> str:
             gap = BLANK if pair.difference is None else f"{pair.difference:+.2f}"
             name, other = f"{table.title}{suffix}", _best_other(table, method)
             rows.append([name, table.metric, *shown, gap, other])
-    return _table(
+    return text_table(
         ["data set", "measure", "ours", "paper", "difference", "best other, ours"], rows
     )
 
@@ -132,14 +135,14 @@ def _agreement(tables: list[Table]) -> str:
             rows.append([title, *map(str, counts), mean])
     near = f"within {CLOSE:g} points"
     header = ["method", "cells", near, "ours higher", "ours lower", "mean difference"]
-    return _table(header, rows)
+    return text_table(header, rows)
 
 
 def _section(title: str, text: str) -> str:
     return f"## {title}\n\n{text}" if text else ""
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+def text_table(header: list[str], rows: list[list[str]]) -> str:
     """Return a Markdown table, or nothing if it has no rows."""
     if not rows:
         return ""

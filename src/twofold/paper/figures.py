@@ -78,37 +78,42 @@ def _draw_curve(axes: Any, table: Table, cells: Any, method: str, index: int) ->
 
 def against_directions(study: Study, title: str) -> Figure:
     """Draw every measure against r, for the methods that have directions."""
-    figure = new_figure(9, 2.9)
-    panels = figure.subplots(1, len(METRICS), sharex=True)
+    figure = new_figure(9, 3.4)
+    panels = figure.subplots(1, len(METRICS), sharex=True, sharey=True)
     for axes, (metric, name) in zip(panels, METRICS.items(), strict=True):
-        for (method, measure), curve in study.directions.items():
+        # In one order, so that a method has the same colour on all data sets.
+        for (method, measure), curve in sorted(study.directions.items()):
             if measure == metric and len(curve) > 1:
                 r = sorted(curve)
                 shown = find_method(method).title
                 axes.plot(r, [curve[x] for x in r], marker="o", ms=4, label=shown)
         axes.set(title=name, xlabel="directions r")
+        axes.set_xticks(sorted(set().union(*study.directions.values())))
         axes.grid(alpha=0.3)
     panels[0].set(ylabel="percent")
-    panels[0].legend()
     figure.suptitle(f"{title}, N = {study.n_clusters}")
+    lines, names = panels[0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=len(names))
     return figure
 
 
 def over_weights(study: Study, title: str) -> Figure:
     """Draw heat maps of the measures of TS-NMF over its two weights."""
     figure = new_figure(9.5, 3.2)
-    panels = figure.subplots(1, len(METRICS))
+    panels = figure.subplots(1, len(METRICS), sharey=True)
+    scores = [score for grid in study.weights.values() for score in grid.values()]
+    scale = {"vmin": min(scores), "vmax": max(scores), "cmap": "viridis"}
     for axes, (metric, name) in zip(panels, METRICS.items(), strict=True):
         grid = study.weights[metric]
         energies = sorted({energy for energy, _ in grid})
         graphs = sorted({graph for _, graph in grid})
         # NaN leaves the cell of a pair without a result empty.
         values = [[grid.get((e, g), np.nan) for g in graphs] for e in energies]
-        shown = axes.imshow(values, origin="lower", cmap="viridis", aspect="auto")
+        shown = axes.imshow(values, origin="lower", aspect="auto", **scale)
         axes.set_xticks(range(len(graphs)), [f"{g:g}" for g in graphs], rotation=45)
         axes.set_yticks(range(len(energies)), [f"{e:g}" for e in energies])
-        axes.set(title=f"{name} (%)", xlabel="graph_weight")
-        figure.colorbar(shown, ax=axes)
+        axes.set(title=name, xlabel="graph_weight")
+    figure.colorbar(shown, ax=panels, label="percent")
     panels[0].set(ylabel="energy_weight")
     figure.suptitle(f"TS-NMF, {title}, N = {study.n_clusters}, best over r")
     return figure

@@ -70,7 +70,7 @@ def draw_all(reproduction: Reproduction) -> list[Picture]:
     pictures: list[Picture] = []
 
     def add(data: str | None, name: str, caption: str, figure: Any) -> None:
-        pictures.append(Picture(data, name, caption, _svg(figure)))
+        pictures.append(Picture(data, name, caption, svg_text(figure)))
 
     for table in reproduction.tables:
         caption = f"{table.title}: {METRICS[table.metric].lower()} against N"
@@ -119,9 +119,10 @@ def _lead(reproduction: Reproduction) -> str:
     """Return the first paragraph of the HTML page."""
     provenance = reproduction.provenance
     fits, hours = sum(provenance.fits.values()), sum(provenance.hours.values())
+    options = options_text(reproduction.protocol, reproduction.best)
     return (
-        f"{options_text(reproduction)}. {fits:,} fits, {hours:.1f} hours of work of "
-        f"one core or GPU, {provenance.days}."
+        f"{options}. {fits:,} fits, {hours:.1f} hours of work of one core or GPU, "
+        f"{provenance.days}."
     )
 
 
@@ -155,7 +156,8 @@ def _embedded(picture: Picture) -> dict[str, str]:
     return {"caption": picture.caption, "svg": encoded}
 
 
-def _svg(figure: Any) -> str:
+def svg_text(figure: Any) -> str:
+    """Return a figure as SVG, the same text for the same figure."""
     from matplotlib import rc_context  # optional
 
     file = io.StringIO()
