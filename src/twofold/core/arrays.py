@@ -69,6 +69,14 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
 
 
+def gpu_of(array: Array) -> Any:
+    """Return the GPU on which a tensor lies; None for any other array."""
+    if is_numpy_array(array):
+        return None
+    tensor: Tensor = array
+    return tensor.device if tensor.is_cuda else None
+
+
 def like(values: Any, template: AnyArray) -> AnyArray:
     """Convert ``values`` to the namespace, dtype and device of ``template``."""
     xp = array_namespace(template)

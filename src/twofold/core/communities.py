@@ -6,6 +6,8 @@ result shows, and exchanges mend the rest. Where a cluster has few samples, all 
 follows the noise.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -42,6 +44,7 @@ def graph_clusters(
     points: np.ndarray | None = None,
     *,
     exchanges: bool = True,
+    device: Any = None,
 ) -> np.ndarray:
     """Cluster the samples of a graph by spectral clustering or by merges.
 
@@ -66,6 +69,8 @@ def graph_clusters(
         The spectral embedding, if it is known.
     exchanges : bool, default=True
         Whether there are exchanges, which take most of the time.
+    device : torch.device or None
+        GPU that finds eigenvectors; None for the CPU.
 
     Returns
     -------
@@ -73,7 +78,7 @@ def graph_clusters(
         Labels 0, 1, ..., in the order of the first sample of each cluster.
     """
     if points is None:
-        points = spectral_embedding(weights, k, seed)
+        points = spectral_embedding(weights, k, seed, device=device)
     labels = _refined(weights, kmeans_labels(points, k, seed, n_init, sample_weight))
     n, finer = len(points), min(_FINER * k, k + _MAX_MERGES)
     if not k < finer <= n // _MIN_SIZE:
@@ -83,8 +88,8 @@ def graph_clusters(
     merged = refine_labels(weights, merge_clusters(weights, fine, k))
     if exchanges and k <= _MAX_EXCHANGED:
         halves: Halves = {}  # of clusters that both have
-        labels = exchange_clusters(weights, labels, seed, halves)
-        merged = exchange_clusters(weights, merged, seed, halves)
+        labels = exchange_clusters(weights, labels, seed, halves, device)
+        merged = exchange_clusters(weights, merged, seed, halves, device)
     rise = modularity(weights, merged) - modularity(weights, labels)
     return in_order(merged if rise > _MARGIN * k / n else labels)
 

@@ -5,6 +5,8 @@ and another is cut in half. No move of single samples leads out of it, since eac
 alone lowers the modularity. An exchange does both repairs at once.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -37,7 +39,11 @@ Halves = dict[bytes, np.ndarray]
 
 
 def exchange_clusters(
-    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves | None = None
+    weights: csr_array,
+    labels: np.ndarray,
+    seed: int,
+    halves: Halves | None = None,
+    device: Any = None,
 ) -> np.ndarray:
     """Merge two clusters and split a third as long as the modularity rises.
 
@@ -52,6 +58,8 @@ def exchange_clusters(
     seed : int
     halves : Halves or None
         Halves of clusters that are known already; those that are found are added.
+    device : torch.device or None
+        GPU that finds eigenvectors; None for the CPU.
 
     Returns
     -------
@@ -60,7 +68,7 @@ def exchange_clusters(
     """
     best, halves = modularity(weights, labels), {} if halves is None else halves
     for _ in range(_MAX_EXCHANGES):
-        for proposal in _proposals(weights, labels, seed, halves):
+        for proposal in _proposals(weights, labels, seed, halves, device):
             trial = refine_labels(weights, proposal)
             reached = modularity(weights, trial)
             if reached > best + LEAST_RISE:
@@ -72,10 +80,11 @@ def exchange_clusters(
 
 
 def _proposals(
-    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves
+    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves, device: Any
 ) -> list[np.ndarray]:
     """Return labels after the most promising exchanges, the best first."""
-    k, second = 1 + labels.max(), _second_halves(weights, labels, seed, halves)
+    k = 1 + labels.max()
+    second = _second_halves(weights, labels, seed, halves, device)
     rise = rise_by_merging(weights_between(weights, labels + k * second, 2 * k))
     whole = np.bincount(labels, second, k) == 0  # clusters without a second half
     split = np.where(whole, -np.inf, np.round(-np.diagonal(rise, k), _DIGITS))
@@ -96,7 +105,7 @@ def _proposals(
 
 
 def _second_halves(
-    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves
+    weights: csr_array, labels: np.ndarray, seed: int, halves: Halves, device: Any
 ) -> np.ndarray:
     """Return 1 for the samples of one half of each cluster, else 0: (n,)."""
     second = np.zeros(len(labels), dtype=int)
@@ -104,19 +113,21 @@ def _second_halves(
         members = np.flatnonzero(labels == cluster)
         key = members.tobytes()
         if key not in halves:
-            halves[key] = _half(weights, members, seed)
+            halves[key] = _half(weights, members, seed, device)
         second[halves[key]] = 1
     return second
 
 
-def _half(weights: csr_array, members: np.ndarray, seed: int) -> np.ndarray:
+def _half(
+    weights: csr_array, members: np.ndarray, seed: int, device: Any
+) -> np.ndarray:
     """Return one of the two clusters within a cluster, empty if there are none.
 
     A cluster is cut where the second eigenvector changes its sign. The half is the one
     without the first member, since the sign itself is arbitrary.
     """
     inside = csr_array(weights[members][:, members])
-    points = spectral_embedding(inside, 2, seed, _EIGEN_TOL)
+    points = spectral_embedding(inside, 2, seed, _EIGEN_TOL, device)
     positive = (points[:, -1] > 0).astype(int)
     if positive.all():  # no second eigenvector: there are no edges, or one sample
         return members[:0]

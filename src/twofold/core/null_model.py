@@ -1,5 +1,7 @@
 """The modularity of clusters under the configuration model."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
@@ -7,15 +9,18 @@ from twofold.core.communities import graph_clusters
 from twofold.core.modularity import modularity
 
 
-def chance_modularity(weights: csr_array, k: int, seed: int) -> float:
+def chance_modularity(
+    weights: csr_array, k: int, seed: int, device: Any = None
+) -> float:
     """Return the modularity of ``graph_clusters`` in a randomly rewired graph.
 
     The rewired graph has the same degrees and weights but no cluster structure. Its
     modularity is positive all the same, and higher the fewer edges there are. Exchanges
-    would raise it by about a hundredth of itself, in several times the time.
+    would raise it by about a hundredth of itself, in several times the time. ``device``
+    is as for ``graph_clusters``.
     """
     rewired = rewire(weights, np.random.RandomState(seed))
-    labels = graph_clusters(rewired, k, seed, n_init=1, exchanges=False)
+    labels = graph_clusters(rewired, k, seed, n_init=1, exchanges=False, device=device)
     return modularity(rewired, labels)
 
 

@@ -1,6 +1,7 @@
 """Spectral embedding of a graph, and K-means in it."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -10,20 +11,27 @@ from sklearn.cluster import k_means
 from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import positive_or_one
+from twofold.core.filtered_eigenvectors import filtered_eigenvectors
 from twofold.core.workers import single_threads
 
-_LANCZOS_EXTRA = 20
-"""Number of Lanczos vectors beyond twice the eigenvectors."""
+_EXTRA = 20
+"""Number of vectors beyond twice the eigenvectors."""
 
 
 def spectral_embedding(
-    weights: csr_array, k: int, seed: int, tolerance: float = 1e-10
+    weights: csr_array,
+    k: int,
+    seed: int,
+    tolerance: float = 1e-10,
+    device: Any = None,
 ) -> np.ndarray:
     """Return the k leading eigenvectors of D^-1/2 W D^-1/2, rows scaled to length 1.
 
     The eigenvalue 1 has one eigenvector for each connected component, D^1/2 times its
     indicator. Lanczos iterations miss repeated eigenvalues, so these eigenvectors are
     written down and deflated. Samples without an edge have rows of zeros.
+
+    On a GPU, the ``device`` of a tensor, other iterations find the same vectors.
     """
     n = weights.shape[0]
     degree = weights.sum(axis=1)
@@ -36,36 +44,48 @@ def spectral_embedding(
     vectors /= np.linalg.norm(vectors, axis=0)
     if n_components < min(k, n - 1):
         root = diags_array(1 / np.sqrt(positive_or_one(degree)))
-        # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
         normalized = (root @ weights @ root).astype(np.float64)
-        rest = LinearOperator(
-            (n, n),
-            matvec=lambda x: normalized @ x - 2 * vectors @ (vectors.T @ x),
-            dtype=np.float64,
-        )
-        # A fixed first vector; ARPACK would draw it from its own random state.
-        guess = np.random.RandomState(seed).uniform(-1, 1, n)
-        found = _leading(rest, min(k, n - 1) - n_components, guess, tolerance)
+        count, random = min(k, n - 1) - n_components, np.random.RandomState(seed)
+        size = min(n - n_components, 2 * count + _EXTRA)
+        if device is None:
+            guess = random.uniform(-1, 1, n)
+            found = _by_lanczos(normalized, vectors, count, guess, tolerance, size)
+        else:
+            guess = random.uniform(-1, 1, (n, size))
+            found = filtered_eigenvectors(
+                normalized, vectors, count, guess, tolerance, device
+            )
         vectors = np.hstack([vectors, found])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / positive_or_one(norms)
 
 
-def _leading(
-    operator: LinearOperator, count: int, guess: np.ndarray, tolerance: float
+def _by_lanczos(
+    matrix: csr_array,
+    known: np.ndarray,
+    count: int,
+    guess: np.ndarray,
+    tolerance: float,
+    size: int,
 ) -> np.ndarray:
-    # With a few vectors more than usual, close eigenvalues take far fewer steps.
-    size = min(operator.shape[0], 2 * count + _LANCZOS_EXTRA)
+    """Return ``filtered_eigenvectors`` by Lanczos iterations with ``size`` vectors.
+
+    ARPACK would draw the first vector, ``guess``, from a random state of its own. With
+    a few vectors more than usual, close eigenvalues take far fewer steps.
+    """
+    # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
+    rest = LinearOperator(
+        matrix.shape,
+        matvec=lambda x: matrix @ x - 2 * known @ (known.T @ x),
+        dtype=np.float64,
+    )
     # SciPy and NumPy have a BLAS each. A step is a few short calls of both, and threads
     # of the one that wait for work take the cores from those of the other.
     with single_threads:
         try:
-            found = eigsh(
-                operator, k=count, which="LA", v0=guess, tol=tolerance, ncv=size
-            )
+            return eigsh(rest, count, which="LA", v0=guess, tol=tolerance, ncv=size)[1]
         except ArpackNoConvergence as stopped:  # an approximate start is enough
             return stopped.eigenvectors
-    return found[1]
 
 
 def kmeans_labels(

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from twofold.core.arrays import Array, like, to_numpy
+from twofold.core.arrays import Array, gpu_of, like, to_numpy
 from twofold.core.communities import graph_clusters
 from twofold.core.grams import Side, both_residuals
 from twofold.core.graphs.construction import unweighted
@@ -61,13 +61,17 @@ def starts(
     if kind not in SIMPLE_STARTS:
         projected = first_projections(samples, sides, options, weights, roots)
         adjacency = first_adjacency(projected, k, options)
+    gpu = gpu_of(samples)
     if adjacency is None:  # another kind, or a graph too loose to embed
         points = unweighted(to_numpy(samples).reshape(samples.shape[0], -1), root)
     else:
         # The seed only starts the eigensolver: one embedding serves all seeds.
-        points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol)
+        points = spectral_embedding(adjacency, k, seeds[0], options.eigen_tol, gpu)
     if adjacency is not None and kind == "graph":
-        labels = [graph_clusters(adjacency, k, each, 10, m, points) for each in seeds]
+        labels = [
+            graph_clusters(adjacency, k, each, 10, m, points, device=gpu)
+            for each in seeds
+        ]
         start = np.stack([indicators(each, k) for each in labels])
     else:
         simple = kind if kind in SIMPLE_STARTS else "k-means"

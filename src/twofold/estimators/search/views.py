@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scipy.sparse import csr_array
 
-from twofold.core.arrays import Array, to_numpy
+from twofold.core.arrays import Array, gpu_of, to_numpy
 from twofold.core.communities import graph_clusters
 from twofold.core.compact import Sides, compact_sides
 from twofold.core.null_model import chance_modularity
@@ -82,8 +82,11 @@ class View:
         if adjacency is None:
             return None
         weights = None if self.roots is None else to_numpy(self.roots)[:, 0] ** 2
-        labels = graph_clusters(adjacency, k, self.seed, sample_weight=weights)
-        parts = adjacency, labels, chance_modularity(adjacency, k, self.seed)
+        gpu = gpu_of(self.samples)
+        labels = graph_clusters(
+            adjacency, k, self.seed, sample_weight=weights, device=gpu
+        )
+        parts = adjacency, labels, chance_modularity(adjacency, k, self.seed, gpu)
         if self.cache is not None:
             self.cache.write(candidate, k, parts)
         return parts
