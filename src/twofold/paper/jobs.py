@@ -28,14 +28,6 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 """Packages whose versions are recorded with each result."""
 
 
-FEWEST_ON_DEVICE = 500
-"""Minimum number of samples of a fit on a device.
-
-Fits to fewer take half as long on a GPU as on one core, but all processes share the
-GPU, and each has a core.
-"""
-
-
 @dataclass(frozen=True)
 class Result:
     """Scores and circumstances of one fit."""
@@ -68,8 +60,6 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
     method = find_method(job.method)
     subset = job.data, job.n_clusters, job.subset, job.seed
     images, target = load_subset(*subset, missing_as_nan=method.handles_missing)
-    if not method.takes_tensors or len(images) < FEWEST_ON_DEVICE:
-        device = None
     begin = time.perf_counter()
     outcomes: list[dict[str, Any]]
     # One thread for each job: the jobs themselves run side by side.
@@ -87,7 +77,7 @@ def run_job(job: Job, device: str | None = None) -> list[Result]:
         **{name: value for name, value in asdict(job).items() if name in _SHARED},
         "n_samples": len(target),
         "seconds": seconds,
-        "origin": origin(device),
+        "origin": origin(device if method.takes_tensors else None),
     }
     fits = zip(job.keys, job.grid_points, outcomes, strict=True)
     return [
@@ -112,7 +102,7 @@ def fit_all(
     options = {} if job.max_iter is None else {"max_iter": job.max_iter}
     seed = subset_seed(job.seed, job.n_clusters, job.subset)
     X: Any = images
-    if device is not None:
+    if device is not None and method.takes_tensors:
         X = on_device(images, device)
         importlib.import_module("torch").set_num_threads(1)
 
