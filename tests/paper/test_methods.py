@@ -1,5 +1,7 @@
 """The ten methods by name."""
 
+import warnings
+
 import numpy as np
 import problems
 import pytest
@@ -9,12 +11,14 @@ from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import check_estimator
 
 from twofold import TSNMF, methods
 from twofold.decomposition import PCA2D, Flatten, SemiNMF
 from twofold.estimators.problem import draw_seeds
 from twofold.metrics import nmi
+from twofold.paper.clusterers import embed
 from twofold.paper.methods import (
     METHODS,
     PAPER_METHODS,
@@ -173,6 +177,54 @@ def test_the_kernel_is_gaussian_with_the_radius_as_its_deviation():
     assert nmi(known(0.1**2), labels) > 0.99
     # It matters here: with half the variance the labels are others.
     assert nmi(known(0.1**2 / 2), labels) < 0.95
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.3, 1.0, 1000.0])
+def test_spectral_labels_are_those_of_scikit_learn(radius):
+    flat = normalize(load_digits().data[:300])
+    model = RBFSpectralClustering(7, radius=radius, random_state=3)
+    [seed] = draw_seeds(3, 1)
+    known = SpectralClustering(7, gamma=1 / (2 * radius**2), random_state=seed)
+    np.testing.assert_array_equal(model.fit_predict(flat), known.fit_predict(flat))
+
+
+def parts():
+    """Return 300 samples of norm 1, nearly all as far from each other."""
+    return normalize(np.random.default_rng(0).normal(size=(300, 40)))
+
+
+@pytest.mark.filterwarnings("ignore")  # there are more of them
+def test_a_kernel_of_many_parts_is_clustered_without_arpack():
+    flat = parts()
+    known = SpectralClustering(5, gamma=1 / (2 * 0.05**2), random_state=0)
+    with pytest.warns(RuntimeWarning, match="ARPACK has failed"):
+        known.fit(flat)
+    with pytest.warns(ConvergenceWarning, match=r"radius=0\.05.*raise radius"):
+        model = RBFSpectralClustering(5, radius=0.05, random_state=0).fit(flat)
+    assert set(model.labels_) == set(range(model.labels_.max() + 1)) <= set(range(5))
+    with pytest.warns(ConvergenceWarning):
+        again = clone(model).fit_predict(flat)
+    np.testing.assert_array_equal(again, model.labels_)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3])
+def test_the_spectral_embedding_is_of_the_smallest_eigenvalues(radius):
+    flat = parts()
+    kernel = np.exp(-((flat[:, None] - flat) ** 2).sum(axis=-1) / (2 * radius**2))
+    joined = kernel - np.diag(np.diag(kernel))
+    scale = np.sqrt(joined.sum(axis=0))
+    laplacian = np.eye(300) - joined / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(laplacian)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # at 0.05: see above
+        points = embed(kernel, 5, np.random.RandomState(0).uniform(-1, 1, 300))
+    found = points * scale[:, None]
+    np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(laplacian @ found, found * values[:5], atol=1e-9)
+    if radius == 0.3:  # no eigenvalue is multiple
+        cosines = np.abs((found * vectors[:, :5]).sum(axis=0))
+        np.testing.assert_allclose(cosines, 1, atol=1e-9)
 
 
 def test_a_kernel_that_joins_nothing_gets_one_warning(images):

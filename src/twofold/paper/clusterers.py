@@ -5,10 +5,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import laplacian as laplacian_of
+from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.cluster import KMeans, k_means
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import check_symmetric, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from twofold._sklearn import HasMethods, Interval, _fit_context
@@ -104,6 +108,13 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
     The kernel has n x n entries, all of which are stored. A sparse graph of neighbours
     would be another method.
 
+    Labels are those of scikit-learn's ``SpectralClustering``, except where ARPACK does
+    not find the eigenvectors in a few restarts: all of them are then computed directly,
+    by LAPACK. This happens where the kernel hardly joins any samples and falls into
+    more parts than clusters. Eigenvectors of the eigenvalue 0, of which there is one
+    for each part, are then an arbitrary basis, and so labels differ from those of
+    scikit-learn, which go by whatever LOBPCG has found when it stops, minutes later.
+
     Parameters
     ----------
     n_clusters : int, default=8
@@ -158,12 +169,9 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
                 'such as "gnmf" or "ts-nmf"'
             )
         [seed] = draw_seeds(self.random_state, 1)
-        spectral = SpectralClustering(
-            self.n_clusters, gamma=1 / (2 * self.radius**2), random_state=seed
-        )
         with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
             warnings.simplefilter("always")
-            labels = spectral.fit_predict(X)
+            labels = self._labels(X, np.random.RandomState(seed))
         # Some clusters may be empty: number the others without gaps.
         self.labels_ = np.unique(labels, return_inverse=True)[1]
         if caught:  # there may be hundreds of them
@@ -175,3 +183,56 @@ class RBFSpectralClustering(ClusterMixin, BaseEstimator):
                 stacklevel=3,
             )
         return self
+
+    def _labels(self, X: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+        """Return labels, with random numbers drawn in scikit-learn's order."""
+        gamma = 1 / (2 * self.radius**2)
+        kernel = check_symmetric(rbf_kernel(X.astype(np.float64), gamma=gamma))
+        guess = random.uniform(-1, 1, len(X))
+        points = embed(kernel, self.n_clusters, guess)
+        return k_means(points, self.n_clusters, n_init=10, random_state=random)[1]
+
+
+# The eigenvectors
+
+_MAX_RESTARTS = 30
+"""Restarts of ARPACK. A kernel that joins the samples needs fewer than ten."""
+
+
+def embed(kernel: np.ndarray, count: int, guess: np.ndarray) -> np.ndarray:
+    """Return the spectral embedding of scikit-learn, of shape (n, count)."""
+    if not _is_connected(kernel):
+        warnings.warn(
+            "The kernel falls into parts that it does not join.", stacklevel=2
+        )
+    laplacian, scale = laplacian_of(kernel, normed=True, return_diag=True)
+    np.fill_diagonal(laplacian, 1)  # it is 0 for samples that nothing is joined to
+    vectors = _lanczos(laplacian, count, guess)
+    if vectors is None:
+        warnings.warn("ARPACK did not converge, LAPACK took over.", stacklevel=2)
+        vectors = _smallest(laplacian, count)
+    points = vectors / scale[:, None]
+    largest = np.abs(points).argmax(axis=0)
+    return points * np.sign(points[largest, np.arange(points.shape[1])])
+
+
+def _is_connected(kernel: np.ndarray) -> bool:
+    """Return whether positive entries of a kernel lead from one sample to all."""
+    reached, count = kernel[0] > 0, 0
+    while count < reached.sum():
+        count = reached.sum()
+        reached = kernel @ reached > 0  # the diagonal is 1: none is lost
+    return bool(reached.all())
+
+
+def _lanczos(laplacian: np.ndarray, count: int, guess: np.ndarray) -> np.ndarray | None:
+    """Return eigenvectors as scikit-learn does; None if ARPACK does not find them."""
+    try:
+        return eigsh(laplacian, count, sigma=-1e-5, v0=guess, maxiter=_MAX_RESTARTS)[1]
+    except ArpackError:
+        return None
+
+
+def _smallest(laplacian: np.ndarray, count: int) -> np.ndarray:
+    """Return eigenvectors of the smallest eigenvalues, ascending, by LAPACK."""
+    return eigh(laplacian, subset_by_index=[0, count - 1])[1]
