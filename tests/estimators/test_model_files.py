@@ -43,6 +43,7 @@ def there_and_back(model, folder, **options):
         (problems.images().reshape(60, -1), {}),
         (problems.images().reshape(60, -1), {"sample_shape": (7, 6), "n_init": 2}),
         (problems.images(n=9, h=40, w=3), {"n_neighbors": 8}),
+        (problems.images(), {"neighbors": "approximate"}),
         *[(problems.images(), {"graph": graph}) for graph in KINDS],
     ],
 )
@@ -52,6 +53,7 @@ def test_all_comes_back_as_it_was(tmp_path, X, options):
     new = X[::-1] + np.asarray(0.3 * X.std(), dtype=X.dtype)
     assert_same_model(loaded, model, new)
     assert loaded.get_params() == model.get_params()
+    assert loaded.neighbor_recall_ == model.neighbor_recall_
 
 
 def test_the_file_and_its_record(model, tmp_path):

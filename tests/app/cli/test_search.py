@@ -287,6 +287,13 @@ def number(confidence, likely, at_end=False):
     }
 
 
+def test_how_many_neighbours_were_found_is_said_where_it_is_not_all(capsys):
+    Lines().end(**facts(neighbors_found=0.9873))
+    assert "approximate neighbours: 98.7% found\n" in capsys.readouterr().out
+    Lines().end(**facts())
+    assert "neighbours" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("confidence", [0.0, 0.42, 0.48, 0.5, 1.0])
 def test_a_number_that_is_not_clear_comes_with_a_warning(capsys, confidence):
     Lines().end(**facts(cluster_numbers=number(confidence, (1, 3))))

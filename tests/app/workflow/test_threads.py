@@ -27,7 +27,9 @@ def test_few_samples_have_one_thread(tmp_path, monkeypatch, fewest, expected):
         with listening(listen):
             cluster(collection, TSNMF(3, random_state=0), tmp_path / "out")
         assert blas_threads() == {2}
-    assert stages == {"fitting": {expected}, "writing": {expected}}
+    # The iterations have a thread for each side, and BLAS has one meanwhile.
+    assert max(stages["fitting"]) == expected
+    assert stages["writing"] == {expected}
 
 
 def blas_threads() -> set[int]:
