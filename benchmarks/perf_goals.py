@@ -44,13 +44,14 @@ class Goal:
 def judge(results: Results) -> list[Goal]:
     """All goals that the parts that were run speak of."""
     goals: list[Goal] = []
+    for scaled in results.scaled:
+        goals += default_goals(scaled)
     for compared in results.compared:
         if compared.data.name == "eyaleb":
             goals += speed_goals(compared)
     goals += list_goals(results.kept)
     for scaled in results.scaled:
         goals += scale_goals(scaled)
-        goals += default_goals(scaled)
         goals.append(growth_goal(scaled, "TSNMF, exact"))
     goals += map(copies_goal, results.held)
     for swept in results.swept:
@@ -73,8 +74,7 @@ def search_goals(searched: Searched) -> Iterable[Goal]:
     times = share(seconds(searched.search), seconds(searched.fit))
     wanted = f"{which}: at most {FITS:g} times a fit at the defaults"
     yield below(6, wanted, times, FITS, "{:.1f} times")
-    ours, single = score(searched.search), score(searched.fit)
-    lost = None if ours is None or single is None else single - ours
+    lost = difference(score(searched.fit), score(searched.search))
     wanted = f"{which}: NMI at most {POINTS:g} point below that of the fit"
     yield below(6, wanted, lost, POINTS, "{:+.1f} points below")
 
@@ -171,6 +171,9 @@ def default_goals(scaled: Scaled) -> Iterable[Goal]:
         wanted = f"{DEFAULT}, {n:,}: at most {HEAT_TIMES:g} times heat on gradients"
         times = share(seconds(ours[n]), seconds(heat[n]))
         yield below(3, wanted, times, HEAT_TIMES, "{:.2f} times")
+        lost = difference(score(heat[n]), score(ours[n]))
+        wanted = f"{DEFAULT}, {n:,}: NMI at most {POINTS:g} point below heat's"
+        yield below(3, wanted, lost, POINTS, "{:+.1f} points below")
     wanted = f"{DEFAULT}: cost grows no faster than n^{EXPONENT:g}"
     power = exponent({n: seconds(outcome) for n, outcome in ours.items()})
     yield below(3, wanted, power, EXPONENT, "n^{:.2f}")
@@ -225,6 +228,11 @@ def beyond(outcome: Outcome) -> float | None:
 def total(outcome: Outcome) -> float | None:
     """The memory of a measurement, data included."""
     return None if isinstance(outcome, Failure) else outcome.total
+
+
+def difference(one: float | None, other: float | None) -> float | None:
+    """Their difference, where both are known."""
+    return None if one is None or other is None else one - other
 
 
 def share(part: float | None, whole: float | None) -> float | None:

@@ -32,8 +32,7 @@ FACES = {
     "tol": 0,
 }
 DIGITS = {"n_directions": methods.DIRECTIONS}
-HEAT, DEFAULT = "heat on gradients, approximate", "defaults, approximate"
-MAPS = {"channels": "gradients", "neighbors": "approximate"}
+DEFAULT, HEAT = "TSNMF, defaults", "TSNMF, heat on gradients"
 PLAIN = {"channels": "pixels", "max_iter": ITERATIONS, "tol": 0}
 OURS: dict[str, tuple[Any, dict[str, Any]]] = {
     "TSNMF, heat": (methods.ts_nmf, FACES),
@@ -51,10 +50,10 @@ PEERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "KMeans": (methods.kmeans, {}),
 }
 SCALED: dict[str, tuple[Any, dict[str, Any]]] = {
+    DEFAULT: (methods.defaults, {}),
+    HEAT: (methods.defaults, {"channels": "gradients", "graph": "heat"}),
     "TSNMF, exact": (methods.ts_nmf, {**DIGITS, "neighbors": "exact"}),
     "TSNMF, approximate": (methods.ts_nmf, {**DIGITS, "neighbors": "approximate"}),
-    HEAT: (methods.defaults, {**MAPS, "graph": "heat"}),
-    DEFAULT: (methods.defaults, MAPS),
     "SpectralClustering": (methods.spectral, {}),
     "KMeans": (methods.kmeans, {}),
 }

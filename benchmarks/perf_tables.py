@@ -39,14 +39,14 @@ def page(results: Results) -> str:
     """All tables, the goals first."""
     machine = results.machine
     parts = [machine_line(machine), *results.skipped, goals_table(results)]
-    parts += [compared_table(case, machine) for case in results.compared]
-    parts += [kept_table(results.kept)] if results.kept else []
     parts += [scaled_table(case, machine) for case in results.scaled]
-    parts += [held_table(results.held)] if results.held else []
-    parts += [swept_table(results.swept)] if results.swept else []
     parts += [searched_table(results.searched)] if results.searched else []
     parts += [ran_table(results.ran)] if results.ran else []
     parts += [foretold_table(results.foretold)] if results.foretold else []
+    parts += [compared_table(case, machine) for case in results.compared]
+    parts += [swept_table(results.swept)] if results.swept else []
+    parts += [kept_table(results.kept)] if results.kept else []
+    parts += [held_table(results.held)] if results.held else []
     return "\n\n".join(parts)
 
 
