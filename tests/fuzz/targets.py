@@ -33,6 +33,7 @@ from twofold.app.report import read_report, render
 from twofold.estimators import load_model
 from twofold.estimators.search.cache import PreviewCache
 from twofold.io import read_arrays, read_images, read_stack
+from twofold.io.arrays import open_arrays
 from twofold.paper import Result, Store, StoreError
 from twofold.paper.datasets import decode
 from twofold.paper.datasets.catalogue import CATALOGUE
@@ -50,6 +51,9 @@ NUMBERS = {"fea": STACK, "gnd": LABELS, "u": STACK.astype("u1"), "t": STACK > 7}
 def read_numbers(path):
     with suppress(*EXPECTED):
         read_stack(path, max_memory=MEMORY)
+    with suppress(*EXPECTED), open_arrays(path, MEMORY) as file:
+        parts = [file.rows(name) for name in file.arrays]
+        [rows[1:3] for rows in parts if rows is not None]
     return read_arrays(path, max_memory=MEMORY)
 
 

@@ -2,16 +2,17 @@
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
 from twofold import io
 from twofold.app.features import Features, Listing, read_features, rows_of
 from twofold.channels import NetworkFeatures
-from twofold.estimators.reading import check_entries, marked, read_numbers
 from twofold.io.arrays import READERS, open_arrays, shaped
 from twofold.paper import datasets
 
@@ -49,9 +50,11 @@ class Collection:
     """Samples with their names and metadata."""
 
     title: str
-    images: np.ndarray  # (n, h, w[, c]) or (n, f); missing entries may be filled in
+    # (n, h, w[, c]) or (n, f); missing entries may be filled in. ``open_collection``
+    # may leave them in their file.
+    images: np.ndarray
     # Paths, or names with an index such as ``faces.mat[17]`` and ``scan.tif[3]``.
-    names: list[str]
+    names: Sequence[str]
     paths: list[Path] = field(default_factory=list)  # image files, if any
     frames: np.ndarray | None = None  # (n,), numbers of the images in these files
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (name, reason)
@@ -133,7 +136,7 @@ def _read_kind(
         collection = _from_array_file(Path(source), reading, labels)
     else:
         collection = _from_data_set(str(source), labels)
-    return collection, collection.names
+    return collection, list(collection.names)
 
 
 def _with_features(
@@ -152,64 +155,6 @@ def _with_features(
     if key is not None:
         reading = replace(reading, key=key)
     return replace(collection, features=rows, reading=reading)
-
-
-def missing_entries(images: np.ndarray, missing_values: float | None) -> np.ndarray:
-    """Return a mask (n, f) of the entries that are missing."""
-    rows = read_numbers(images, "images").reshape(len(images), -1)
-    mask = marked(rows, missing_values)
-    return np.zeros(rows.shape, dtype=bool) if mask is None else mask
-
-
-def check_collection(
-    collection: Collection, missing_values: float | None, *, fitted: bool
-) -> None:
-    """Raise a ValueError for samples that are not finite or completely missing.
-
-    Their squares must be numbers, too: ``fitted`` is as for ``check_entries``.
-    """
-    _check_features(collection)
-    if missing_values is None and collection.samples.dtype.kind in "biu":
-        return  # integers are finite, never too large, and none of them is missing
-    title = collection.title
-    if collection.features is not None:
-        title = f"features of {title}"
-    missing = missing_entries(collection.samples, missing_values)
-    rows = collection.samples.reshape(missing.shape)
-    wrong = ~(np.isfinite(rows) | missing)  # missing entries may be NaN
-    if wrong.any():
-        n_nan = int(np.isnan(rows[wrong]).sum())
-        way_out = "cluster with --missing nan to fit what was observed, or "
-        raise ValueError(
-            f"{title} must be finite, got {n_nan} NaN and "
-            f"{wrong.sum() - n_nan} infinite entries, the first in "
-            f"{collection.names[wrong.any(axis=1).argmax()]}; "
-            f"{way_out if n_nan and collection.features is None else ''}leave these "
-            "samples out"
-        )
-    empty = np.flatnonzero(missing.all(axis=1))
-    if len(empty):
-        others = f" and {len(empty) - 1} others" if len(empty) > 1 else ""
-        raise ValueError(
-            f"{collection.names[empty[0]]}{others} must have an observed entry, got "
-            f"{missing_values:g}, which stands for missing ones, alone; leave such "
-            "samples out"
-        )
-    if rows.dtype.kind == "f":  # integers are never too large
-        observed = np.where(missing, 0, rows) if missing.any() else rows
-        check_entries(read_numbers(observed, "X"), title, fitted=fitted)
-
-
-def _check_features(collection: Collection) -> None:
-    """Raise a ValueError unless there are features of each sample, or none at all."""
-    features, n = collection.features, len(collection.images)
-    if features is None:
-        return
-    if not 2 <= np.ndim(features) <= 4 or len(features) != n:
-        raise ValueError(
-            f"features must be a row (n, d) or a matrix (n, p, c) for each of the {n} "
-            f"samples, got shape {np.shape(features)}"
-        )
 
 
 def kind_of(source: Source) -> str:
@@ -314,19 +259,68 @@ def _from_array_file(path: Path, reading: Reading, labels: str | None) -> Collec
         if labels is not None:
             wanted.append(file.checked_name(labels, "labels"))
         arrays = file.read(wanted)
-    stack = shaped(arrays[wanted[0]], reading.sample_shape, reading.order, path)
-    if stack.ndim < 2:
-        raise ValueError(
-            f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
-        )
-    if stack.dtype == bool:  # NumPy cannot subtract booleans
-        stack = stack.astype(np.uint8)
+    stack = _stack(arrays[wanted[0]], reading, path)
     names = [f"{path}[{i}]" for i in range(len(stack))]
     collection = Collection(path.name, stack, names, reading=reading)
     if labels is None:
         return collection
     target, names = _classes(arrays[labels], len(stack), path)
     return replace(collection, target=target, target_names=names)
+
+
+def _stack(array: np.ndarray, reading: Reading, path: Path) -> np.ndarray:
+    """Return an array of ``path``, or some of its rows, as samples."""
+    stack = shaped(array, reading.sample_shape, reading.order, path)
+    if stack.ndim < 2:
+        raise ValueError(
+            f"{path} must hold a stack of samples, got an array of shape {stack.shape}"
+        )
+    if stack.dtype == bool:  # NumPy cannot subtract booleans
+        stack = stack.astype(np.uint8)
+    return stack
+
+
+@contextmanager
+def open_collection(
+    source: Source, reading: Reading, *, features: str | Path | None = None
+) -> Iterator[Collection]:
+    """Yield a collection as ``read_collection`` does, without reading all of a file.
+
+    Where an array file lets it, ``images`` are ``StoredRows``, of which slices can be
+    read in the context.
+    """
+    if features is None and kind_of(source) == "array":
+        assert isinstance(source, str | Path)
+        path = Path(source)
+        with open_arrays(path, reading.max_memory) as file:
+            stored = file.rows(file.stack_name(reading.key))
+            if stored is not None and len(stored.shape) > 1:
+                rows: Any = stored.changed(lambda some: _stack(some, reading, path))
+                names = _Numbered(str(path), len(rows))
+                yield Collection(path.name, rows, names, reading=reading)
+                return
+    yield read_collection(source, reading, features=features)
+
+
+class _Numbered(Sequence[str]):
+    """Names ``path[0]``, ``path[1]``, ... that are made when they are asked for."""
+
+    def __init__(self, path: str, n: int) -> None:
+        self._path, self._rows = path, range(n)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in self._rows[i]]
+        return f"{self._path}[{self._rows[i]}]"
 
 
 def _classes(values: np.ndarray, n: int, path: Path) -> tuple[np.ndarray, list[str]]:

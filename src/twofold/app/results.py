@@ -1,5 +1,6 @@
 """Cluster, confidence and reconstruction error of each sample of a fitted TSNMF."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -152,10 +153,20 @@ def assign_new(model: TSNMF, X: Any) -> Assignments:
 
     Numbers are converted, mapped and compared by blocks, as ``predict`` does.
     """
+    return joined(found for _, found in assign_blocks(model, X))
+
+
+def assign_blocks(model: TSNMF, X: Any) -> Iterator[tuple[slice, Assignments]]:
+    """Yield blocks of new samples with their assignments, as from ``assign_new``."""
     blocks, state = prediction_blocks(X), model.state_
     if len(blocks) > 1:
         state = state.for_blocks()
-    parts = [_assign_block(model, state, X[block]) for block in blocks]
+    for block in blocks:
+        yield block, _assign_block(model, state, X[block])
+
+
+def joined(parts: Iterable[Assignments]) -> Assignments:
+    """Return the assignments of samples whose blocks have the ``parts``."""
     columns = zip(*(vars(part).values() for part in parts), strict=True)
     return Assignments(*map(np.concatenate, columns))
 

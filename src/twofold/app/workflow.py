@@ -1,24 +1,22 @@
 """Cluster a collection and write a folder of results; predict; write reports."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
+from twofold.app.checks import check_collection
 from twofold.app.collection import (
     Collection,
     Reading,
     Source,
-    check_collection,
-    kind_of,
     read_collection,
 )
-from twofold.app.network import choose, fit, with_network
+from twofold.app.network import choose, fit
 from twofold.app.origin import Origin
 from twofold.app.outputs import (
     COLUMNS,
@@ -31,6 +29,7 @@ from twofold.app.outputs import (
     search_table,
     sort_files,
 )
+from twofold.app.predictions import predicting
 from twofold.app.report import (
     LARGEST_REPORT,
     near_duplicates,
@@ -41,19 +40,18 @@ from twofold.app.report import (
 from twofold.app.results import (
     Assignments,
     aligned,
-    assign_new,
     assign_trained,
     filled_in,
+    joined,
     tried_by,
     typical_orders,
     typicality,
 )
 from twofold.app.threads import suitable_threads
 from twofold.channels import PIXELS, NetworkFeatures
-from twofold.estimators import load_model, save_model
+from twofold.estimators import save_model
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
-from twofold.io.arrays import unflatten
 from twofold.io.staging import bring_back, staged_file, staged_folder
 from twofold.progress import report
 
@@ -289,75 +287,17 @@ def predict(
     nearest : list of str
         Name of the nearest representative of each sample.
     """
-    bring_back(path)
-    bring_back(path.parent)  # the folder, if ``path`` is the file
-    model, about = load_model(path)
-    origin = Origin.from_dict(about, model)
-    shape = model.sample_shape_
-    _check_kind(origin, shape, path, source, features)
-    mapped = origin.network_features(path, network)
-    reading = replace(origin.reading(model, key), max_memory=max_memory)
-    collection = read_collection(source, reading, features=features)
-    if mapped is not None:
-        images = _in_shape(collection.images, tuple(origin.images or ()), origin.order)
-        collection = with_network(replace(collection, images=images), mapped)
-    order = origin.order if collection.features is None else "C"
-    samples = _in_shape(collection.samples, shape, order)
-    if samples.shape[1:] != shape:
-        what = f"samples of {source}" if features is None else f"features in {features}"
-        came = _shown_shape(samples.shape[1:])
-        raise ValueError(
-            f"{what} must be {_shown_shape(shape)} for the model in {path}, got {came}"
-        )
-    if collection.features is None:
-        collection = replace(collection, images=samples)
-    else:
-        collection = replace(collection, features=samples)
-    check_collection(collection, model.missing_values, fitted=False)
-    with suitable_threads(len(samples)):
-        assignments = assign_new(model, samples)
-        return collection, assignments, origin.nearest(model, assignments)
-
-
-def _check_kind(
-    origin: Origin,
-    shape: tuple[int, ...],
-    path: Path,
-    source: Source,
-    features: str | Path | None,
-) -> None:
-    """Raise a ValueError unless a model takes what is given: images or features."""
-    own = origin.images is not None and origin.network is None
-    if own and features is None:
-        raise ValueError(
-            f"features must be given for the model in {path}, which was fitted to "
-            f"features of {_shown_shape(shape)} and not to images; name their file"
-        )
-    if not own and features is not None:
-        what = "the samples themselves" if origin.network is None else "a network's"
-        raise ValueError(
-            f"features must be left out for the model in {path}, which was fitted to "
-            f"{what}, got {features}"
-        )
-    if features is None and len(shape) == 1 and kind_of(source) == "images":
-        raise ValueError(
-            f"the model in {path} takes vectors of {shape[0]} entries, not images; "
-            "name an array file"
-        )
-
-
-def _in_shape(rows: np.ndarray, shape: tuple[int, ...], order: str) -> np.ndarray:
-    """Return flat rows in the shape that a model has for them, and others as they are.
-
-    They do not need --sample-shape again.
-    """
-    flat = rows.ndim == 2 and rows.shape[1] == math.prod(shape)
-    return unflatten(rows, shape, order) if flat else rows
-
-
-def _shown_shape(shape: tuple[int, ...]) -> str:
-    """Return a shape as a message shows it, such as 48 x 64."""
-    return " x ".join(map(str, shape))
+    with predicting(
+        path,
+        source,
+        features=features,
+        network=network,
+        key=key,
+        max_memory=max_memory,
+        whole=True,
+    ) as (collection, blocks):
+        _, parts, nearest = zip(*blocks, strict=True)
+        return collection, joined(parts), [*chain.from_iterable(nearest)]
 
 
 def rewrite_report(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """``transform``, ``predict`` and ``inverse_transform`` of a fitted TSNMF."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from twofold.core.missing.completion import Completion
 from twofold.estimators.fitted import FittedState, Prediction
 from twofold.estimators.missing import ImputingMixin
 from twofold.estimators.reading import combine
+from twofold.io.stored import StoredRows
 
 _BLOCK_ENTRIES, _BLOCK_SAMPLES = 2**23, 2**13
 """Number of entries, and of samples, that are predicted at once."""
@@ -23,10 +25,12 @@ def prediction_blocks(X: Any, mask: Any = None) -> list[slice]:
 
     Whatever is no array of numbers in memory or in a file is a single block.
     """
-    plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
-    if not plain or X.ndim < 2 or X.dtype.kind not in "biuf" or not X.size:
+    plain = isinstance(X, np.ndarray | StoredRows)
+    if not plain or isinstance(X, np.ma.MaskedArray) or X.dtype.kind not in "biuf":
         return [slice(None)]
-    step = min(_BLOCK_SAMPLES, _BLOCK_ENTRIES // max(1, X[0].size))
+    if len(X.shape) < 2 or 0 in X.shape:
+        return [slice(None)]
+    step = min(_BLOCK_SAMPLES, _BLOCK_ENTRIES // math.prod(X.shape[1:]))
     whole_mask = mask is None or getattr(mask, "shape", ())[:1] == X.shape[:1]
     return slices(len(X), step) if whole_mask else [slice(None)]
 

@@ -218,17 +218,19 @@ def check_entries(
     *,
     fitted: bool = False,
     like: Array | None = None,
+    count: int | None = None,
 ) -> None:
     """Raise a ValueError unless the squares of all entries of (n, f) can be summed.
 
     The sum must be finite in the precision of ``like``, by default the array itself.
     If the entries are ``fitted``, the largest square must not vanish, unless all are 0:
-    variances and distances would be 0.
+    variances and distances would be 0. With ``count``, the array has the largest of as
+    many entries.
     """
     peak, template = _peak(array), array if like is None else like
     if not math.isfinite(peak):
         check_finite(array, name, way_out)
-    most = largest_entry(template, max(1, math.prod(array.shape)))
+    most = largest_entry(template, max(1, count or math.prod(array.shape)))
     least = smallest_peak(template) if fitted else 0.0
     if peak == 0 or least <= peak <= most:
         return

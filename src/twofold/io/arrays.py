@@ -15,7 +15,7 @@ from twofold.io.mat4 import mat4_arrays
 from twofold.io.mat5 import mat5_arrays
 from twofold.io.numpy_files import npy_arrays, npz_arrays
 from twofold.io.parquet import parquet_arrays
-from twofold.io.stored import StoredArray
+from twofold.io.stored import StoredArray, StoredRows
 from twofold.io.text import text_arrays
 
 _LEAST_LIMIT = 2**30
@@ -167,6 +167,28 @@ class ArrayFile:
         self._check_refusals(names)
         stored = self.arrays | self.texts
         n_bytes = sum(stored[name].n_bytes for name in names)
+        with self._room(names, n_bytes):
+            return {name: stored[name].read() for name in names}
+
+    def rows(self, name: str) -> StoredRows | None:
+        """Return an array to be read by rows while the file is open.
+
+        None if it must be read at once. What is read at a time is what is limited.
+        """
+        array = self.arrays[name]
+        read_rows, n = array.read_rows, (*array.shape, 1)[0]
+        if read_rows is None or array.refusal:
+            return None
+
+        def read(begin: int, end: int) -> np.ndarray:
+            with self._room([name], array.n_bytes // n * (end - begin)):
+                return read_rows(begin, end)
+
+        return StoredRows(n, read)
+
+    @contextmanager
+    def _room(self, names: list[str], n_bytes: int) -> Iterator[None]:
+        """Have arrays, or some of their rows, read; raise if they take too much."""
         shown = " and ".join(names) if len(names) < 3 else f"its {len(names)} arrays"
         claim = f"{self.path}: {shown} would take {as_size(n_bytes)}"
         if n_bytes > self._limit:
@@ -176,7 +198,7 @@ class ArrayFile:
             )
         try:
             with _reasons(self.path):
-                return {name: stored[name].read() for name in names}
+                yield
         except MemoryError:
             raise MemoryError(f"{claim}, and there is not as much memory") from None
 

@@ -5,6 +5,7 @@ import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -45,14 +46,26 @@ class _Header(NamedTuple):
 def npy_arrays(file: BinaryIO) -> Iterator[dict[str, StoredArray]]:
     """Yield the array of an .npy file, called "data"."""
     header = _read_header(file.read(_START))
-    size = os.fstat(file.fileno()).st_size
+    most = os.fstat(file.fileno()).st_size - header.begin
+    n_bytes = size_of(header.shape, header.dtype)
 
     def read() -> np.ndarray:
         file.seek(header.begin)
-        content = filled(file, size_of(header.shape, header.dtype), size - header.begin)
+        content = filled(file, n_bytes, most)
         return arranged(content, header.shape, header.dtype, header.order)
 
-    yield _by_name("data", header, read)
+    def read_rows(begin: int, end: int) -> np.ndarray:
+        width = n_bytes // header.shape[0]
+        file.seek(header.begin + begin * width)
+        content = filled(file, (end - begin) * width, most)
+        shape = (end - begin, *header.shape[1:])
+        return arranged(content, shape, header.dtype, "C")
+
+    arrays = _by_name("data", header, read)
+    # Rows in Fortran order lie apart; of a file that is cut off, all is an error.
+    if header.order == "C" and header.shape and 0 < n_bytes <= most:
+        arrays = {key: replace(a, read_rows=read_rows) for key, a in arrays.items()}
+    yield arrays
 
 
 @contextmanager

@@ -31,6 +31,40 @@ class StoredArray:
     read: Callable[[], np.ndarray]  # what reads the content
     refusal: str = ""  # why the array is not to be read, if it is not
     is_text: bool = False  # whether its entries are texts, such as names
+    # What reads the rows from one to another; None if all must be read at once.
+    read_rows: Callable[[int, int], np.ndarray] | None = None
+
+
+class StoredRows:
+    """Samples (n, ...) in an open file, of which slices are read.
+
+    They are not mapped into memory: where a mapped file shrinks, the process is ended,
+    and here it is an error.
+
+    Parameters
+    ----------
+    n : int
+        Number of samples.
+    read : callable
+        What reads the samples from one to another.
+    """
+
+    def __init__(self, n: int, read: Callable[[int, int], np.ndarray]) -> None:
+        none = read(0, 0)
+        self.shape = (n, *none.shape[1:])
+        self.dtype = none.dtype
+        self._read = read
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        begin, end, _ = rows.indices(len(self))
+        return self._read(begin, end)
+
+    def changed(self, change: Callable[[np.ndarray], np.ndarray]) -> "StoredRows":
+        """Return the samples as a function changes them, which knows of no others."""
+        return StoredRows(len(self), lambda i, j: change(self._read(i, j)))
 
 
 def refused(reason: str, *, is_text: bool = False) -> StoredArray:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
     """Return what a summary says; ``missing`` is the value of missing entries."""
-    from twofold.app.collection import missing_entries
+    from twofold.app.checks import missing_entries
     from twofold.app.workflow import fitted_model
     from twofold.core.arrays import to_numpy
 

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Iterable
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,8 +51,8 @@ def predict(
     of the new images, by --features. The default network of a model is found by itself,
     any other one is named by --network.
     """
-    from twofold.app import workflow
     from twofold.app.outputs import assignment_rows
+    from twofold.app.predictions import predicting
 
     if out is None and sys.stdout is None:
         raise ValueError("the standard output is closed; name a file with --out")
@@ -62,19 +63,20 @@ def predict(
     if features is None:
         options.check_kind(source, {"key": key}, "array")
     try:
-        collection, assignments, nearest = workflow.predict(
+        with predicting(
             model,
             source,
             features=features,
             network=network,
             key=key,
             max_memory=max_memory,
-        )
+        ) as (collection, blocks):
+            for name, reason in collection.skipped:
+                say("Skipped", f"{name}: {reason}")
+            rows = chain.from_iterable(starmap(assignment_rows, blocks))
+            _write(rows, out, as_json)
     except ValueError as error:
         raise ValueError(with_options(str(error))) from error
-    for name, reason in collection.skipped:
-        say("Skipped", f"{name}: {reason}")
-    _write(assignment_rows(collection.names, assignments, nearest), out, as_json)
 
 
 def _write(rows: Iterable[Any], out: Path | None, as_json: bool) -> None:
