@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial.chebyshev import chebval
 from scipy.sparse import csr_array
 
 from twofold.core.communities import graph_clusters
+from twofold.core.filtered_eigenvectors import _filtered as filtered
 from twofold.core.filtered_eigenvectors import filtered_eigenvectors
 from twofold.core.spectral import spectral_embedding
 
@@ -19,6 +21,27 @@ def symmetric(eigenvalues, seed=0):
     n = len(eigenvalues)
     vectors = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, n)))[0]
     return csr_array(vectors * eigenvalues @ vectors.T), vectors
+
+
+def test_the_filter_is_the_chebyshev_polynomial_of_the_interval():
+    """Against NumPy's, on a diagonal matrix: at most 1 up to the edge, 1e8 at 1."""
+    values, edge = np.linspace(-1, 1, 41), 0.5
+    matrix = torch.diag(torch.as_tensor(values))
+    block = torch.ones((41, 1), dtype=torch.float64)
+    found = filtered(matrix, block, edge)[:, 0].numpy()
+    scaled = (values - (edge - 1) / 2) / ((edge + 1) / 2)
+    degree = np.ceil(np.log(1e8) / np.arccosh(scaled[-1])).astype(int)
+    np.testing.assert_allclose(found, chebval(scaled, [0] * degree + [1]), rtol=1e-9)
+    assert np.abs(found[values <= edge]).max() <= 1 + 1e-9
+    assert found[-1] > 1e7
+
+
+def test_samples_without_an_edge_have_rows_of_zeros():
+    weights = graph(60, 4, 0.01).toarray()
+    weights[::6] = weights[:, ::6] = 0
+    ours = spectral_embedding(csr_array(weights), 4, 0, device=CPU)
+    lengths = np.linalg.norm(ours, axis=1)
+    np.testing.assert_allclose(lengths, np.arange(60) % 6 > 0, atol=1e-12)
 
 
 def graph(n, k, bridge):

@@ -20,6 +20,9 @@ from twofold.core.arrays import Tensor
 _MAX_DEGREE, _MAX_ROUNDS = 100, 100
 """Largest degree of the polynomial, and number of times that it is applied."""
 
+_LEAST_HALF = 1e-3
+"""Least half of the length of the interval, should all eigenvalues be -1 but one."""
+
 _MAX_GAIN = 1e8
 """Largest growth of a vector by one polynomial: rounding hides what is 1e16 smaller."""
 
@@ -42,7 +45,7 @@ def filtered_eigenvectors(
         Orthonormal eigenvectors, which are left out.
     count : int
     guess : array of shape (n, b)
-        First block, of more columns than ``count``.
+        First block, of at least ``count`` columns; more of them take fewer steps.
     tolerance : float
         Largest norm of A x - theta x for a vector x that is returned.
     device : torch.device
@@ -75,7 +78,7 @@ def filtered_eigenvectors(
 
 def _filtered(operator: Tensor, block: Tensor, edge: float) -> Tensor:
     """Multiply a block (n, b) by a polynomial that is at most 1 from -1 to ``edge``."""
-    centre, half = (edge - 1) / 2, (edge + 1) / 2
+    centre, half = (edge - 1) / 2, max((edge + 1) / 2, _LEAST_HALF)
     growth = math.acosh(max((1 - centre) / half, 1 + 1e-12))  # of the eigenvalue 1
     degree = min(_MAX_DEGREE, math.ceil(math.log(_MAX_GAIN) / growth))
     before, now = block, (operator @ block - centre * block) / half

@@ -56,6 +56,7 @@ def spectral_embedding(
                 normalized, vectors, count, guess, tolerance, device
             )
         vectors = np.hstack([vectors, found])
+    vectors[degree == 0] = 0  # what rounding has left there
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / positive_or_one(norms)
 
@@ -81,7 +82,7 @@ def _by_lanczos(
     )
     # SciPy and NumPy have a BLAS each. A step is a few short calls of both, and threads
     # of the one that wait for work take the cores from those of the other.
-    with single_threads:
+    with single_threads():
         try:
             return eigsh(rest, count, which="LA", v0=guess, tol=tolerance, ncv=size)[1]
         except ArpackNoConvergence as stopped:  # an approximate start is enough
@@ -103,7 +104,7 @@ def kmeans_labels(
         return np.arange(len(points))
     # Points have few entries: threads would wait for each other for longer than they
     # compute, and the sums would turn on how many there are.
-    with warnings.catch_warnings(), single_threads:
+    with warnings.catch_warnings(), single_threads():
         # A start may have fewer distinct points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return k_means(

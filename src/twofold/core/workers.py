@@ -1,4 +1,4 @@
-"""Threads that share the work of a fit, each with BLAS and OpenMP of one thread.
+"""Threads that share the work of a fit, with BLAS at one thread meanwhile.
 
 The arrays of an iteration are too small for BLAS to divide among cores: its threads
 wait for each other longer than they compute. Whole sides, or whole runs, are not.
@@ -7,6 +7,7 @@ wait for each other longer than they compute. Whole sides, or whole runs, are no
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -17,10 +18,9 @@ from threadpoolctl import ThreadpoolController
 
 from twofold.core.arrays import Array
 
-MOST_SAMPLES = 20_000
-"""Number of samples from which on BLAS gets the threads.
-
-Its products are large enough then, and what both sides compute would be held at once.
+FEWEST_FOR_BLAS = 5000
+"""Number of samples from which on BLAS gets the threads: its products are large then,
+and what both sides compute would be held at once.
 """
 
 
@@ -43,57 +43,56 @@ class Workers:
 ALONE = Workers()
 """The calling thread, for all that is not divided."""
 
+_current: ContextVar[Workers | None] = ContextVar("workers", default=None)
+
 
 @contextmanager
 def workers_for(samples: Array) -> Iterator[Workers]:
     """Return as many workers as BLAS has threads here, and give it one for the time.
 
-    Without several threads, on a device, and for many samples there is one worker.
+    Without several threads, on a device, and for many samples there is one worker, and
+    BLAS stays as it is. A context within another has the workers of the outer one.
     """
-    if not is_numpy_array(samples) or samples.shape[0] >= MOST_SAMPLES:
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+    elif not is_numpy_array(samples) or samples.shape[0] >= FEWEST_FOR_BLAS:
         yield ALONE
-        return
-    with single_threads as count:
-        if count == 1:
-            yield ALONE
-        else:
-            with ThreadPoolExecutor(count) as pool:
-                yield Workers(count, pool)
+    else:
+        with single_threads() as count, ThreadPoolExecutor(count) as pool:
+            workers = ALONE if count == 1 else Workers(count, pool)
+            token = _current.set(workers)
+            try:
+                yield workers
+            finally:
+                _current.reset(token)
 
 
-class _SingleThreads:
-    """Context in which BLAS and OpenMP have one thread; it returns how many BLAS had.
+@contextmanager
+def single_threads() -> Iterator[int]:
+    """Limit BLAS and OpenMP to one thread; return the number that BLAS had.
 
-    The setting is that of the process: of several contexts at once, as of fits in
-    threads of the user's, the first sets it and the last one takes it back.
+    The limit of BLAS is that of the process. A context within another, or beside one of
+    another thread, leaves it to that one, and returns 1: if both took it back, the last
+    would restore what the first had set.
     """
+    if _limiting.acquire(blocking=False):
+        try:
+            found = _libraries().select(user_api="blas").info()
+            with _libraries().limit(limits=1):
+                yield max((each["num_threads"] for each in found), default=1)
+        finally:
+            _limiting.release()
+    else:
+        with _libraries().select(user_api="openmp").limit(limits=1):
+            yield 1
 
-    def __init__(self) -> None:
-        self.lock, self.users, self.before = Lock(), 0, 1
-        self.limit: Any = None
 
-    def __enter__(self) -> int:
-        with self.lock:
-            self.users += 1
-            if self.users == 1:
-                libraries = _libraries()
-                found = libraries.select(user_api="blas").info()
-                self.before = max((each["num_threads"] for each in found), default=1)
-                self.limit = libraries.limit(limits=1)
-            return self.before
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                self.limit.restore_original_limits()
+_limiting = Lock()
+"""Held by the context that limits BLAS."""
 
 
 @cache
 def _libraries() -> ThreadpoolController:
     """Return the libraries that have threads; looking for them takes milliseconds."""
     return ThreadpoolController()
-
-
-single_threads = _SingleThreads()
-"""Context in which BLAS and OpenMP have one thread."""

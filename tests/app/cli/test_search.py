@@ -289,7 +289,7 @@ def number(confidence, likely, at_end=False):
 
 def test_how_many_neighbours_were_found_is_said_where_it_is_not_all(capsys):
     Lines().end(**facts(neighbors_found=0.9873))
-    assert "approximate neighbours: 98.7% found\n" in capsys.readouterr().out
+    assert "approximate: 98.7% of the nearest are found\n" in capsys.readouterr().out
     Lines().end(**facts())
     assert "neighbours" not in capsys.readouterr().out
 

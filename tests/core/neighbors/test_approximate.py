@@ -126,6 +126,49 @@ def test_graphs_of_a_single_cell_are_those_of_all_samples(kind):
     np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_entry_of_a_batch_has_its_own_graph_of_weighted_samples(weighted):
+    features = np.stack([groups(90, 40), groups(90, 40, seed=1)])
+    roots = np.sqrt(1 + np.arange(90) % 3)[:, None] if weighted else None
+    if weighted:
+        features = features * roots
+    for kind in ("heat", "subspace_knn"):
+        ours, exact = (
+            build(features, 5, kind, roots)
+            for build in (approximate_graph, build_graph)
+        )
+        for name in ("weights", "degree"):
+            np.testing.assert_allclose(
+                getattr(ours, name), getattr(exact, name), rtol=1e-4, atol=1e-6
+            )
+        assert ours.recall.shape == (2, 1, 1)
+
+
+@pytest.mark.parametrize(("spread", "least"), [(0.1, 0.98), (1e-3, 0), (1e-5, 0)])
+def test_the_recall_says_what_single_precision_hides(spread, least):
+    """Small groups far from each other, two of which may share a cell."""
+    rng = np.random.default_rng(0)
+    centres = np.repeat(10 * rng.normal(size=(40, 12)), 50, axis=0)
+    points = centres + spread * rng.normal(size=(2000, 12))
+    cells = divide(points, 5)
+    neighbors = cells.nearest(5)[1]
+    found = share_found(neighbors, points)
+    assert found >= least
+    # 1,500 neighbours are tried.
+    assert found == pytest.approx(cells.recall, abs=0.05)
+    np.testing.assert_array_equal(centres[neighbors[:, 0]], centres)
+
+
+def test_a_sample_far_from_all_others_changes_no_other():
+    points = groups(2000, 12)
+    points[7] *= 1e4
+    squared, neighbors = divide(points, 5).nearest(5)
+    others = np.delete(np.arange(2000), 7)
+    pairs = ((points[:, None] - points[neighbors]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(squared[others], pairs[others], rtol=0.02)
+    assert share_found(neighbors, points) > 0.97
+
+
 def test_an_approximate_fit_agrees_with_the_exact_one():
     images = groups(3000, 48).reshape(3000, 8, 6)
     exact = TSNMF(12, neighbors="exact", random_state=0).fit(images)

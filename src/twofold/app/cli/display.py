@@ -50,7 +50,8 @@ class Lines(Silent):
         if "chosen" in facts:
             _print_choice(facts)
         if "neighbors_found" in facts:
-            tell(f"approximate neighbours: {facts['neighbors_found']:.1%} found")
+            found = f"{facts['neighbors_found']:.1%}"
+            tell(f"neighbours are approximate: {found} of the nearest are found")
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")

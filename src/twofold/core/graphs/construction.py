@@ -115,7 +115,7 @@ def approximate_graph(
     near, shares, found = zip(*parts, strict=True)
     dtype = features.dtype
     graph = rule.build(features, q, _joined(near, dtype), _joined(shares, dtype))
-    recall = np.array(found, dtype)[:, None, None]
+    recall = np.array(found)[:, None, None]
     return replace(graph, recall=recall).weighted(roots)
 
 

@@ -131,7 +131,12 @@ def is_listed(lists: Array, edges: Array) -> Array:
     ``lists`` is of shape (batch, n, q), and ``edges`` (batch, n, e) has the ends j.
     """
     xp = array_namespace(lists)
-    return xp.any(edges[..., :, None] == lists[..., None, :], axis=-1)
+    *_, n, e = edges.shape
+    parts = [
+        xp.any(edges[..., block, :, None] == lists[..., block, None, :], axis=-1)
+        for block in slices(n, _BLOCK_ENTRIES // (e * lists.shape[-1]))
+    ]
+    return xp.concat(parts, axis=-2)
 
 
 def is_listed_back(lists: Array, edges: Array) -> Array:

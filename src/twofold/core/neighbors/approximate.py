@@ -18,7 +18,14 @@ from functools import cached_property
 
 import numpy as np
 
-from twofold.core.arrays import gather, slices, smallest_indices, squared_norms
+from twofold.core.arrays import (
+    gather,
+    negative_absolute,
+    slices,
+    smallest_indices,
+    squared_norms,
+)
+from twofold.core.neighbors.exact import nearest
 from twofold.core.neighbors.selection import smallest_values
 
 MANY_SAMPLES = 5000
@@ -45,18 +52,14 @@ _ASSIGNED_ENTRIES = 2**21
 """The same where only the smallest of them are kept, so that they fit in the cache."""
 
 Measure = Callable[[np.ndarray, slice], np.ndarray]
-"""Maps the inner products (m, b) of m points and the b points in a slice to values
-(m, b) by which points are compared, the smallest being the best.
+"""Maps the indices (m,) of points, and the slice of b points, to values (m, b) by which
+they are compared, the smallest being the best.
 """
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Points in cells. Points are numbered cell by cell; ``order`` has their indices.
-
-    For the search by inner products, ``points`` are replaced by others; the cells, and
-    which of them a point visits, stay those of the distances.
-    """
+    """Points in cells, numbered cell by cell; ``order`` has their indices."""
 
     points: np.ndarray  # (n, d), in single precision
     order: np.ndarray  # (n,), index that each point had
@@ -75,10 +78,11 @@ class Cells:
         Both are of shape (n, n_neighbors), in the order that the points had. Squared
         distances within the rounding error of zero are zero.
         """
-        norms = squared_norms(self.points)
-        values, neighbors = self._find(n_neighbors, _by_distance(self.points))
-        squared = norms[:, None] + 2 * values
-        rounding = 100 * np.finfo(np.float32).eps * norms.max()
+        squared, neighbors = self._find(n_neighbors, _by_distance(self.points))
+        means = group_means(self.points, self.bounds)
+        radii = squared_norms(self.points - means[self.cell])
+        radii = np.minimum(radii, np.median(radii))[:, None]
+        rounding = 100 * np.finfo(np.float32).eps * radii
         return self._as_given(np.where(squared > rounding, squared, 0), neighbors)
 
     def largest_products(
@@ -89,8 +93,8 @@ class Cells:
         Both are of shape (n, n_neighbors), the largest first. Only points in visited
         cells are compared.
         """
-        own = replace(self, points=points[self.order].astype(np.float32))
-        values, neighbors = own._find(n_neighbors, _by_product)
+        own = points[self.order].astype(np.float32)
+        values, neighbors = self._find(n_neighbors, _by_product(own))
         return self._as_given(-values, neighbors)
 
     def _find(
@@ -101,7 +105,8 @@ class Cells:
         values, found = search_visited(self, rows, self.visited, n_neighbors, measure)
         few = np.flatnonzero(np.isinf(values[:, -1]))  # only tiny cells were visited
         if len(few):
-            values[few], found[few] = search_all(self.points, few, n_neighbors, measure)
+            every = slice(0, len(rows))
+            values[few], found[few] = search_all(few, every, n_neighbors, measure)
         return values, found
 
     def _as_given(
@@ -114,16 +119,16 @@ class Cells:
 
 def divide(points: np.ndarray, n_neighbors: int) -> Cells:
     """Divide points (n, d) into cells in which the nearest neighbours are found."""
-    points = (points - points.mean(axis=0)).astype(np.float32)
+    moved = (points - points.mean(axis=0)).astype(np.float32)
     count = max(len(points) // _CELL_SIZE, 1)
-    some = points[_spread(len(points), _TRAINING_POINTS * count)]
-    cell = nearest_rows(points, cluster_centres(some, count), 1)[:, 0]
+    some = moved[_spread(len(points), _TRAINING_POINTS * count)]
+    cell = nearest_rows(moved, cluster_centres(some, count), 1)[:, 0]
     order = np.argsort(cell, kind="stable")
-    points, bounds = points[order], cell_bounds(np.bincount(cell))
-    means = group_means(points, bounds)
-    cells = Cells(points, order, bounds, np.empty((0, 0), int), 0.0)
-    visits, recall = _enough_visits(cells, means, n_neighbors)
-    return replace(cells, visited=nearest_rows(points, means, visits), recall=recall)
+    moved, bounds = moved[order], cell_bounds(np.bincount(cell))
+    cells = Cells(moved, order, bounds, np.empty((0, 0), int), 0.0)
+    visits, recall = _enough_visits(cells, points, n_neighbors)
+    means = group_means(moved, bounds)
+    return replace(cells, visited=nearest_rows(moved, means, visits), recall=recall)
 
 
 def cluster_centres(points: np.ndarray, count: int) -> np.ndarray:
@@ -159,22 +164,28 @@ def cell_bounds(sizes: np.ndarray, largest: int = _MAX_CELL_SIZE) -> np.ndarray:
 
 
 def _enough_visits(
-    cells: Cells, means: np.ndarray, n_neighbors: int
+    cells: Cells, points: np.ndarray, n_neighbors: int
 ) -> tuple[int, float]:
-    """Return how many cells a point should visit, and the recall that this gives."""
-    tried = _spread(len(cells.points), _N_TRIED)
-    measure = _by_distance(cells.points)
-    _, neighbors = search_all(cells.points, tried, n_neighbors, measure)
-    visits = _VISITS
-    while visits < len(means):
+    """Return how many cells a point should visit, and the recall that this gives.
+
+    The points (n, d) are those that were divided, in their own order and precision.
+    """
+    tried, means = (
+        _spread(len(points), _N_TRIED),
+        group_means(cells.points, cells.bounds),
+    )
+    own = cells.order[tried]
+    near = nearest(points[None], n_neighbors + 1, points[None, own])[1][0]
+    measure, visits = _by_distance(cells.points), min(_VISITS, len(means))
+    while True:
         visited = nearest_rows(cells.points[tried], means, visits)
-        _, found = search_visited(cells, tried, visited, n_neighbors, measure)
-        listed = neighbors[..., None] == found[:, None, :]
-        recall = float(np.mean(listed.any(axis=-1)))
-        if recall >= _RECALL:
-            return visits, recall
-        visits *= 2
-    return len(means), 1.0
+        values, found = search_visited(cells, tried, visited, n_neighbors, measure)
+        listed = np.where(np.isfinite(values), cells.order[found], -1)
+        rows = zip(own, near, listed, strict=True)
+        recalls = [np.isin(q[q != i][:n_neighbors], ours).mean() for i, q, ours in rows]
+        if np.mean(recalls) >= _RECALL or visits == len(means):
+            return visits, float(np.mean(recalls))
+        visits = min(2 * visits, len(means))
 
 
 def search_visited(
@@ -239,22 +250,20 @@ def _compare_with_cells(
     for cell, begin, end in zip(names, first, ends, strict=True):
         inside = slice(cells.bounds[cell], cells.bounds[cell + 1])
         at = visitors[begin:end]
-        products = cells.points[rows[at]] @ cells.points[inside].T
-        values = measure(products, inside)
+        values = measure(rows[at], inside)
         residents = np.flatnonzero(own[at] == cell)
         values[residents, rows[at[residents]] - inside.start] = np.inf  # themselves
         table[at, which[begin:end], : values.shape[1]] = values
 
 
 def search_all(
-    points: np.ndarray, rows: np.ndarray, count: int, measure: Measure
+    rows: np.ndarray, every: slice, count: int, measure: Measure
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest values of some points with all points, as for cells."""
-    n, parts = len(points), []
-    for block in slices(len(rows), max(1, _BLOCK_ENTRIES // n)):
+    parts = []
+    for block in slices(len(rows), _BLOCK_ENTRIES // every.stop):
         some = rows[block]
-        values = measure(points[some] @ points.T, slice(0, n))
-        best = smallest_values(values[None], some, count)
+        best = smallest_values(measure(some, every)[None], some, count)
         order = np.argsort(best.values[0], axis=1)
         parts.append((gather(best.values[0], order), gather(best.indices[0], order)))
     values, found = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -262,21 +271,37 @@ def search_all(
 
 
 def _by_distance(points: np.ndarray) -> Measure:
-    """Compare by |x|^2 / 2 - x'y = (|x - y|^2 - |y|^2) / 2 for a point y."""
-    halves = squared_norms(points) / 2
-    return lambda products, inside: np.subtract(halves[inside], products, out=products)
+    """Compare by the squared distance of points (n, d), in single precision.
+
+    It is computed from one of the points of the slice: rounding is relative to squared
+    distances from there, not from the mean of all points.
+    """
+    norms = squared_norms(points)
+
+    def measure(rows: np.ndarray, inside: slice) -> np.ndarray:
+        # The shortest one is none that lies far from all others.
+        centre = points[inside.start + norms[inside].argmin()]
+        ours, theirs = points[rows] - centre, points[inside] - centre
+        values = ours @ (-2 * theirs).T
+        values += squared_norms(ours)[:, None]
+        values += squared_norms(theirs)
+        return values
+
+    return measure
 
 
-def _by_product(products: np.ndarray, inside: slice) -> np.ndarray:
-    """Compare by minus the absolute product."""
-    return np.negative(np.abs(products, out=products), out=products)
+def _by_product(points: np.ndarray) -> Measure:
+    """Compare by minus the absolute inner product of points (n, d)."""
+    return lambda rows, inside: negative_absolute(points[rows] @ points[inside].T)
 
 
 def nearest_rows(points: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     """Return the ``count`` nearest rows of each point in any order, (n, count)."""
-    measure, across, found = _by_distance(rows), rows.T.copy(), []
+    across, halves, found = rows.T.copy(), squared_norms(rows) / 2, []
     for block in slices(len(points), _ASSIGNED_ENTRIES // len(rows)):
-        values = measure(points[block] @ across, slice(None))
+        products = points[block] @ across
+        # |x|^2 / 2 - x'y = (|x - y|^2 - |y|^2) / 2
+        values = np.subtract(halves, products, out=products)
         if count == 1:
             found.append(values.argmin(axis=1)[:, None])
         else:
