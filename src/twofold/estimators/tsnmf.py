@@ -93,8 +93,8 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         more cells until it finds 98% of the nearest neighbours of 300 samples, see
         ``neighbor_recall_``; affinities of distant samples, which are chance where
         samples are dense, are left out. "auto" is "approximate" from 5,000 different
-        samples on, and "exact" otherwise. Tensors, and samples on a ``device``, are always compared
-        with all others.
+        samples on, and "exact" otherwise. Tensors, and samples on a ``device``, are
+        always compared with all others.
     assign_labels : {"graph", "coefficients", "k-means"}, default="graph"
         How V is turned into labels. "coefficients": each sample is in the cluster of
         its largest coefficient, or K-means on V where that leaves a cluster empty.
