@@ -72,7 +72,8 @@ def write_files(files: Files, folder: Path) -> None:
 
 def _write_rows(rows: Sequence[Row], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        fields = list(rows[0]) if rows else []
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -1,6 +1,7 @@
 """Algorithm 1: the loop over a batch of starts and weights, and its stopping rule."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -184,25 +185,8 @@ def iterate(
     Missing entries are filled before the step of U: ``residual_gram`` needs U to be at
     its optimum for the samples that are returned. The workers divide the two sides.
     """
-
-    def learn(
-        side: Side,
-        residual: Array,
-        before: TrackedLists | None,
-        centroids: Array,
-        r: int,
-    ) -> tuple[SideState, Products, TrackedLists | None]:
-        # Line 4
-        projection = update_projection(side, residual, weights, r)
-        # Line 5
-        projected = project_side(side, projection, before, options, data.roots)
-        features, graph = projected.features, projected.graph
-        centroid_features = project(centroids, projected.projection)
-        products = side_products(features, centroid_features, graph)
-        return SideState(side.outside(projection), graph), products, projected.tracked
-
     (left, *ours), (right, *theirs) = workers.map(
-        learn,
+        partial(_learn_side, weights=weights, options=options, roots=data.roots),
         data.sides,
         factors.residuals,
         factors.tracked,
@@ -222,6 +206,28 @@ def iterate(
     )
     after = optimal_factors(data, coefficients, tracked, workers)
     return State(**vars(after), left=left, right=right), data
+
+
+def _learn_side(
+    side: Side,
+    residual: Array,
+    before: TrackedLists | None,
+    centroids: Array,
+    r: int,
+    *,
+    weights: Weights,
+    options: SolverOptions,
+    roots: Array | None,
+) -> tuple[SideState, Products, TrackedLists | None]:
+    """Learn P and its graph; return them, and what the V step and the next one take."""
+    # Line 4
+    projection = update_projection(side, residual, weights, r)
+    # Line 5
+    projected = project_side(side, projection, before, options, roots)
+    features, graph = projected.features, projected.graph
+    centroid_features = project(centroids, projected.projection)
+    products = side_products(features, centroid_features, graph)
+    return SideState(side.outside(projection), graph), products, projected.tracked
 
 
 def objective_terms(data: Data, state: State, weights: Weights) -> np.ndarray:
