@@ -181,7 +181,8 @@ class ArrayFile:
             return None
 
         def read(begin: int, end: int) -> np.ndarray:
-            with self._room([name], array.n_bytes // n * (end - begin)):
+            some = f"a block of {end - begin:,} samples of {name}"
+            with self._room([some], array.n_bytes // n * (end - begin)):
                 return read_rows(begin, end)
 
         return StoredRows(n, read)
@@ -243,7 +244,8 @@ def open_arrays(path: str | Path, max_memory: int | None = None) -> Iterator[Arr
         filled = {name: a for name, a in found.items() if math.prod(a.shape)}
         arrays = {name: a for name, a in filled.items() if name not in texts}
         if not arrays:
-            raise ValueError(f"{path}: holds no array of numbers")
+            empty = "" if filled or not found else ", only empty ones"
+            raise ValueError(f"{path}: holds no array of numbers{empty}")
         yield ArrayFile(path, arrays, texts, limit)
 
 

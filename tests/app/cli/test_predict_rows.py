@@ -1,5 +1,6 @@
 """``twofold predict`` of array files whose rows are read by blocks."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -139,13 +140,23 @@ def test_objects_are_not_unpickled(place):
     assert done.stderr == "Error: objects.npy: holds no array of numbers\n"
 
 
+def test_an_empty_array_is_called_so(place):
+    folder, images = place
+    np.save(folder / "none.npy", images[:0])
+    done = predict(folder, "none.npy")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: none.npy: holds no array of numbers, only empty ones\n"
+    )
+
+
 def test_what_is_read_at_a_time_is_what_is_limited(place):
     folder, images = place
     block = images[:7].nbytes
     assert predict(folder, "a.npy", "--max-memory", str(block)).returncode == 0
     done = predict(folder, "a.npy", "--max-memory", str(block - 1))
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: a.npy: data would take ")
+    assert re.match(r"Error: a.npy: a block of \d+ samples of data would", done.stderr)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
