@@ -25,7 +25,6 @@ from twofold.core.arrays import (
     smallest_indices,
     squared_norms,
 )
-from twofold.core.neighbors.exact import nearest
 from twofold.core.neighbors.selection import smallest_values
 
 MANY_SAMPLES = 5000
@@ -174,15 +173,15 @@ def _enough_visits(
         _spread(len(points), _N_TRIED),
         group_means(cells.points, cells.bounds),
     )
-    own = cells.order[tried]
-    near = nearest(points[None], n_neighbors + 1, points[None, own])[1][0]
+    own, every = cells.order[tried], slice(0, len(points))
+    near = search_all(own, every, n_neighbors, _by_all_distances(points))[1]
     measure, visits = _by_distance(cells.points), min(_VISITS, len(means))
     while True:
         visited = nearest_rows(cells.points[tried], means, visits)
         values, found = search_visited(cells, tried, visited, n_neighbors, measure)
         listed = np.where(np.isfinite(values), cells.order[found], -1)
-        rows = zip(own, near, listed, strict=True)
-        recalls = [np.isin(q[q != i][:n_neighbors], ours).mean() for i, q, ours in rows]
+        pairs = zip(near, listed, strict=True)
+        recalls = [np.isin(theirs, ours).mean() for theirs, ours in pairs]
         if np.mean(recalls) >= _RECALL or visits == len(means):
             return visits, float(np.mean(recalls))
         visits = min(2 * visits, len(means))
@@ -288,6 +287,12 @@ def _by_distance(points: np.ndarray) -> Measure:
         return values
 
     return measure
+
+
+def _by_all_distances(points: np.ndarray) -> Measure:
+    """Compare by |y|^2 - 2 x'y = |x - y|^2 - |x|^2, in the precision of the points."""
+    norms = squared_norms(points)
+    return lambda rows, inside: norms[inside] - 2 * points[rows] @ points[inside].T
 
 
 def _by_product(points: np.ndarray) -> Measure:
