@@ -81,6 +81,18 @@ def test_the_embedding_spans_the_leading_eigenvectors(offset, n_pieces):
     np.testing.assert_allclose(ours @ ours.T, unit @ unit.T, atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_path_of_three_samples_is_embedded(seed):
+    """Its second eigenvalue is 0: Lanczos steps end where nothing is left of a step."""
+    first, second = np.random.default_rng(seed).uniform(size=2)
+    dense = np.array([[0, first, 0], [first, 0, second], [0, second, 0]])
+    root = 1 / np.sqrt(dense.sum(axis=1))
+    leading = np.linalg.eigh(root[:, None] * dense * root)[1][:, -2:]
+    unit = leading / np.linalg.norm(leading, axis=1, keepdims=True)
+    ours = spectral_embedding(csr_array(dense), 2, seed=0, tolerance=1e-4)
+    np.testing.assert_allclose(ours @ ours.T, unit @ unit.T, atol=1e-3)
+
+
 def test_the_first_graph_is_the_sum_of_both_sides():
     samples = np.random.default_rng(0).normal(size=(40, 1, 7, 6))
     views = first_projections(samples, both_sides(samples), SETTINGS, WEIGHTS)

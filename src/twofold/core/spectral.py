@@ -46,11 +46,11 @@ def spectral_embedding(
         root = diags_array(1 / np.sqrt(positive_or_one(degree)))
         normalized = (root @ weights @ root).astype(np.float64)
         count, random = min(k, n - 1) - n_components, np.random.RandomState(seed)
-        size = min(n - n_components, 2 * count + _EXTRA)
         if device is None:
             guess = random.uniform(-1, 1, n)
-            found = _by_lanczos(normalized, vectors, count, guess, tolerance, size)
+            found = _by_lanczos(normalized, vectors, count, guess, tolerance)
         else:
+            size = min(n - n_components, 2 * count + _EXTRA)
             guess = random.uniform(-1, 1, (n, size))
             found = filtered_eigenvectors(
                 normalized, vectors, count, guess, tolerance, device
@@ -67,13 +67,14 @@ def _by_lanczos(
     count: int,
     guess: np.ndarray,
     tolerance: float,
-    size: int,
 ) -> np.ndarray:
-    """Return ``filtered_eigenvectors`` by Lanczos iterations with ``size`` vectors.
+    """Return ``filtered_eigenvectors`` by Lanczos iterations.
 
-    ARPACK would draw the first vector, ``guess``, from a random state of its own. With
-    a few vectors more than usual, close eigenvalues take far fewer steps.
+    ARPACK would draw the first vector, ``guess``, from a random state of its own.
     """
+    # With a few vectors more than usual, close eigenvalues take far fewer steps. With
+    # all that there are, but no fewer, it also ends where the rest is the null space.
+    size = min(matrix.shape[0], 2 * count + _EXTRA)
     # All eigenvalues are at least -1. Deflation moves the eigenvalue 1 to -1.
     rest = LinearOperator(
         matrix.shape,
