@@ -28,7 +28,9 @@ from twofold.core.arrays import (
 from twofold.core.neighbors.selection import smallest_values
 
 MANY_SAMPLES = 5000
-"""Number of samples from which on the approximate search is faster."""
+"""Number of samples from which on the approximate search is faster at the defaults; in
+the few dimensions of pixels it is from some 20,000 on.
+"""
 
 _CELL_SIZE, _MAX_CELL_SIZE = 96, 128
 """Mean number of points in a cluster of K-means, and largest number in a cell."""
