@@ -67,17 +67,10 @@ def predicting(
             images = _in_shape(collection.images, origin.images or (), origin.order)
             collection = with_network(replace(collection, images=images), mapped)
         collection = _fitting(collection, model, origin.order)
-        found = collection.samples.shape[1:]
-        if found != model.sample_shape_:
-            what = (
-                f"samples of {source}"
-                if features is None
-                else f"features in {features}"
-            )
-            raise ValueError(
-                f"{what} must be {_shown_shape(model.sample_shape_)} for the model in "
-                f"{path}, got {_shown_shape(found)}"
-            )
+        given = (
+            f"samples of {source}" if features is None else f"features in {features}"
+        )
+        _check_shape(given, collection.samples.shape[1:], model.sample_shape_, path)
         check_collection(collection, model.missing_values, fitted=False)
         stack.enter_context(suitable_threads(len(collection.samples)))
         blocks = _placed(collection, model, origin)
@@ -126,6 +119,17 @@ def _check_kind(
         raise ValueError(
             f"the model in {path} takes vectors of {shape[0]} entries, not images; "
             "name an array file"
+        )
+
+
+def _check_shape(
+    given: str, found: tuple[int, ...], shape: tuple[int, ...], path: Path
+) -> None:
+    """Raise a ValueError unless samples have the shape that a model has for them."""
+    if found != shape:
+        raise ValueError(
+            f"{given} must be {_shown_shape(shape)} for the model in {path}, got "
+            f"{_shown_shape(found)}"
         )
 
 

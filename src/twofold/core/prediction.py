@@ -53,7 +53,7 @@ class Predictor:
         return tuple(
             kind.edges_to(side.features, features, q, side.bandwidth, known)
             for features, side, known in zip(
-                projected, self.sides, self.prepared or (None, None), strict=False
+                projected, self.sides, self.prepared or (None, None), strict=True
             )
         )
 

@@ -65,6 +65,7 @@ class Cells:
     points: np.ndarray  # (n, d), in single precision
     order: np.ndarray  # (n,), index that each point had
     bounds: np.ndarray  # (c + 1,), cell j has the points bounds[j], ..., bounds[j+1]-1
+    means: np.ndarray  # (c, d), of the points of each cell
     visited: np.ndarray  # (n, p), cells that each point visits
     recall: float  # fraction found of the nearest neighbours of the points tried
 
@@ -80,8 +81,7 @@ class Cells:
         distances within the rounding error of zero are zero.
         """
         squared, neighbors = self._find(n_neighbors, _by_distance(self.points))
-        means = group_means(self.points, self.bounds)
-        radii = squared_norms(self.points - means[self.cell])
+        radii = squared_norms(self.points - self.means[self.cell])
         radii = np.minimum(radii, np.median(radii))[:, None]
         rounding = 100 * np.finfo(np.float32).eps * radii
         return self._as_given(np.where(squared > rounding, squared, 0), neighbors)
@@ -106,8 +106,7 @@ class Cells:
         values, found = search_visited(self, rows, self.visited, n_neighbors, measure)
         few = np.flatnonzero(np.isinf(values[:, -1]))  # only tiny cells were visited
         if len(few):
-            every = slice(0, len(rows))
-            values[few], found[few] = search_all(few, every, n_neighbors, measure)
+            values[few], found[few] = search_all(few, len(rows), n_neighbors, measure)
         return values, found
 
     def _as_given(
@@ -126,9 +125,9 @@ def divide(points: np.ndarray, n_neighbors: int) -> Cells:
     cell = nearest_rows(moved, cluster_centres(some, count), 1)[:, 0]
     order = np.argsort(cell, kind="stable")
     moved, bounds = moved[order], cell_bounds(np.bincount(cell))
-    cells = Cells(moved, order, bounds, np.empty((0, 0), int), 0.0)
-    visits, recall = _enough_visits(cells, points, n_neighbors)
     means = group_means(moved, bounds)
+    cells = Cells(moved, order, bounds, means, np.empty((0, 0), int), 0.0)
+    visits, recall = _enough_visits(cells, points, n_neighbors)
     return replace(cells, visited=nearest_rows(moved, means, visits), recall=recall)
 
 
@@ -171,12 +170,9 @@ def _enough_visits(
 
     The points (n, d) are those that were divided, in their own order and precision.
     """
-    tried, means = (
-        _spread(len(points), _N_TRIED),
-        group_means(cells.points, cells.bounds),
-    )
-    own, every = cells.order[tried], slice(0, len(points))
-    near = search_all(own, every, n_neighbors, _by_all_distances(points))[1]
+    n, means, tried = len(points), cells.means, _spread(len(points), _N_TRIED)
+    own, measure = cells.order[tried], _by_all_distances(points)
+    near = search_all(own, n, n_neighbors, measure)[1]
     measure, visits = _by_distance(cells.points), min(_VISITS, len(means))
     while True:
         visited = nearest_rows(cells.points[tried], means, visits)
@@ -258,13 +254,13 @@ def _compare_with_cells(
 
 
 def search_all(
-    rows: np.ndarray, every: slice, count: int, measure: Measure
+    rows: np.ndarray, n: int, count: int, measure: Measure
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest values of some points with all points, as for cells."""
+    """Return the smallest values of some points with all n points, as for cells."""
     parts = []
-    for block in slices(len(rows), _BLOCK_ENTRIES // every.stop):
+    for block in slices(len(rows), _BLOCK_ENTRIES // n):
         some = rows[block]
-        best = smallest_values(measure(some, every)[None], some, count)
+        best = smallest_values(measure(some, slice(0, n))[None], some, count)
         order = np.argsort(best.values[0], axis=1)
         parts.append((gather(best.values[0], order), gather(best.indices[0], order)))
     values, found = (np.concatenate(each) for each in zip(*parts, strict=True))
