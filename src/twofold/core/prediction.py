@@ -53,7 +53,10 @@ class Predictor:
         return tuple(
             kind.edges_to(side.features, features, q, side.bandwidth, known)
             for features, side, known in zip(
-                projected, self.sides, self.prepared or (None, None), strict=True
+                projected,
+                self.sides,
+                self.prepared or (None,) * len(self.sides),
+                strict=True,
             )
         )
 
