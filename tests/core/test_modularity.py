@@ -8,6 +8,7 @@ from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 from twofold.core.modularity import indicator, modularity, refine_labels
+from twofold.core.moves import Clusters
 
 
 def double_sum(W, labels):
@@ -188,3 +189,32 @@ def test_a_single_sample_or_cluster_stays():
     W, _ = cliques([5])
     one = refine_labels(csr_array(W), np.zeros(5, dtype=int))
     np.testing.assert_array_equal(one, np.zeros(5))
+
+
+@settings(max_examples=30, deadline=None)
+@given(**GRAPHS)
+def test_the_sums_follow_the_moves(n, k, edges, loops, seed):
+    """Against sums over all edges after each of ten moves of several samples."""
+    W, labels = random_graph(n, edges, seed, loops), random_labels(n, k, seed)
+    clusters, rng = Clusters(csr_array(W), labels), np.random.default_rng(seed)
+    others = W - np.diag(np.diagonal(W))
+    for _ in range(10):
+        samples = rng.permutation(n)[: rng.integers(1, n + 1)]
+        clusters.move(
+            samples, clusters.kept(samples, rng.integers(k, size=len(samples)))
+        )
+        members = np.eye(k)[clusters.labels]
+        np.testing.assert_array_equal(clusters.sizes, members.sum(axis=0))
+        assert clusters.sizes.min() > 0
+        sums = {
+            "weights_to": others @ members,
+            "cluster_degree": W.sum(axis=1) @ members,
+            "between": members.T @ W @ members,
+            "inside": np.trace(members.T @ W @ members),
+        }
+        found = vars(clusters) | {
+            "between": clusters.between(),
+            "inside": clusters.inside(),
+        }
+        for name, expected in sums.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.modularity import weights_between
-from twofold.core.moves import Block, improve_labels
+from twofold.core.moves import Clusters, improve_labels
 
 _FLOOR = 1e-3
 """Weight of all pairs of clusters together, as a part of the whole, that is added: a
@@ -24,7 +24,11 @@ def edge_information(weights: csr_array, labels: np.ndarray) -> float:
     from 0 to log k. It is also how much likelier an edge is, on average, in the
     degree-corrected stochastic block model of the clusters than without clusters.
     """
-    between = weights_between(weights, labels)
+    return _information(weights_between(weights, labels))
+
+
+def _information(between: np.ndarray) -> float:
+    """Return the edge information of weights (k, k) between clusters."""
     total = between.sum()
     if not total:
         return 0.0
@@ -55,21 +59,20 @@ def raise_information(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     int array of shape (n,)
         Labels whose edge information is at least as high.
     """
-    degree = weights.sum(axis=1)
-    total = degree.sum() or 1.0
+    # SciPy's sum of all would sort the edges of its argument.
+    total = weights.sum(axis=1).sum() or 1.0
 
-    def gain(block: Block, labels: np.ndarray, k: int) -> np.ndarray:
-        own = labels[block.samples]
-        to, weight = block.weights_to(labels, k), degree[block.samples]
-        between = weights_between(weights, labels, k)
-        floor = _FLOOR * total / k**2
+    def gain(samples: np.ndarray, clusters: Clusters) -> np.ndarray:
+        own = clusters.own(samples)
+        to, weight = clusters.weights_to[samples], clusters.degree[samples]
+        between = clusters.between()
+        floor = _FLOOR * total / len(between) ** 2
         found = to @ _log_rates(between, between.sum(axis=1), floor).T
-        rows = np.arange(len(own))
-        found[rows, own] = _gain_without(between, own, to, weight, floor)
+        found[own] = _gain_without(between, own[1], to, weight, floor)
         return found
 
-    def score(labels: np.ndarray) -> float:
-        return edge_information(weights, labels)
+    def score(clusters: Clusters) -> float:
+        return _information(clusters.between())
 
     return improve_labels(weights, labels, score, gain)
 

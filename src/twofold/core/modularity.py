@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array
 
-from twofold.core.moves import N_BLOCKS, Block, improve_labels
+from twofold.core.moves import N_BLOCKS, Clusters, improve_labels
 
 LEAST_RISE = 1e-9
 """Rise of the modularity below which other labels are not worth taking."""
@@ -49,8 +49,11 @@ def weights_between(
     weights: csr_array, labels: np.ndarray, k: int | None = None
 ) -> np.ndarray:
     """Return the sums of the weights between each two clusters, dense: (k, k)."""
-    members = indicator(labels, k)
-    return (members.T @ (weights @ members)).toarray()
+    k = k or 1 + labels.max()
+    cells = np.repeat(labels * k, np.diff(weights.indptr)) + labels[weights.indices]
+    # Without an edge the sums would be whole numbers.
+    sums = np.bincount(cells, weights.data, k * k).astype(float, copy=False)
+    return sums.reshape(k, k)
 
 
 def rise_by_merging(between: np.ndarray) -> np.ndarray:
@@ -87,17 +90,20 @@ def refine_labels(
     int array of shape (n,)
         Labels whose modularity is at least as high.
     """
-    degree = weights.sum(axis=1)
-    total = degree.sum() or 1.0
+    # SciPy's sum of all would sort the edges of its argument.
+    total = weights.sum(axis=1).sum() or 1.0
 
-    def gain(block: Block, labels: np.ndarray, k: int) -> np.ndarray:
-        rows, weight = np.arange(len(block.samples)), degree[block.samples]
-        cluster_degree = np.bincount(labels, degree, minlength=k)
+    def gain(samples: np.ndarray, clusters: Clusters) -> np.ndarray:
+        weight = clusters.degree[samples]
         # Gain of a sample in each cluster: its edges there, less the expected ones.
-        found = block.weights_to(labels, k) - np.outer(weight, cluster_degree / total)
+        expected = np.outer(weight, clusters.cluster_degree / total)
+        found = clusters.weights_to[samples] - expected
         # The sample itself does not count against its own cluster.
-        found[rows, labels[block.samples]] += weight**2 / total
+        found[clusters.own(samples)] += weight**2 / total
         return found
 
-    score = modularity_in(weights)
+    def score(clusters: Clusters) -> float:
+        degree_shares = clusters.cluster_degree / total
+        return clusters.inside() / total - float(degree_shares @ degree_shares)
+
     return improve_labels(weights, labels, score, gain, n_blocks)

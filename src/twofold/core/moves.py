@@ -1,7 +1,6 @@
 """Moves of single samples between the clusters of a graph."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,31 +15,118 @@ _MAX_ROUNDS = 20
 """Maximum number of rounds. In a round every sample may move once."""
 
 
-class Block(NamedTuple):
-    """Samples that move together, and their edges to all other samples."""
+class Clusters:
+    """Labels that change, and sums of weights that follow them.
 
-    samples: np.ndarray  # (b,)
-    rows: np.ndarray  # (edges,), position in ``samples`` of one end of each edge
-    ends: np.ndarray  # (edges,), sample at the other end
-    weights: np.ndarray  # (edges,)
+    A move changes the sums by the edges of the samples that move, so that a round in
+    which few of them move costs little.
 
-    def weights_to(self, labels: np.ndarray, k: int) -> np.ndarray:
-        """Return the weight of the edges of each sample to each cluster, (b, k)."""
-        cells = self.rows * k + labels[self.ends]
-        size = len(self.samples) * k
-        return np.bincount(cells, self.weights, size).reshape(-1, k)
+    Parameters
+    ----------
+    weights : csr_array of shape (n, n)
+        Symmetric weights W.
+    labels : int array of shape (n,)
+        Cluster of each sample: 0, 1, ..., without an empty cluster.
+
+    Attributes
+    ----------
+    labels : int array of shape (n,)
+    sizes : int array of shape (k,)
+        Number of samples of each cluster.
+    degree : array of shape (n,)
+    cluster_degree : array of shape (k,)
+        Sum of the degrees of each cluster.
+    weights_to : array of shape (n, k)
+        Weight of the edges of each sample to the other samples of each cluster.
+    loops : array of shape (n,)
+        Weight of the edge of each sample to itself.
+    """
+
+    def __init__(self, weights: csr_array, labels: np.ndarray) -> None:
+        n = len(labels)
+        self.labels, self.sizes = labels.copy(), np.bincount(labels)
+        self.degree, self.loops = weights.sum(axis=1), weights.diagonal()
+        self.cluster_degree = np.bincount(labels, self.degree)
+        self._weights, k = weights, len(self.sizes)
+        rows = np.repeat(np.arange(n), np.diff(weights.indptr))
+        cells = rows * k + labels[weights.indices]
+        # Without an edge the sums would be whole numbers.
+        sums = np.bincount(cells, weights.data, n * k).astype(float, copy=False)
+        self.weights_to = sums.reshape(n, k)
+        self.weights_to[np.arange(n), labels] -= self.loops
+
+    def own(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each of b samples has its own cluster in an array (b, k)."""
+        return np.arange(len(samples)), self.labels[samples]
+
+    def inside(self) -> float:
+        """Return the sum of the weights over pairs of samples in one cluster."""
+        own = self.weights_to[np.arange(len(self.labels)), self.labels]
+        return float(own.sum() + self.loops.sum())
+
+    def between(self) -> np.ndarray:
+        """Return the sums of the weights between each two clusters: (k, k)."""
+        k = len(self.sizes)
+        sums = np.zeros((k, k))
+        order = np.argsort(self.labels, kind="stable")
+        first = np.cumsum(self.sizes) - self.sizes
+        sums = np.add.reduceat(self.weights_to[order], first, axis=0)
+        sums[np.diag_indices(k)] += np.bincount(self.labels, self.loops)
+        return sums
+
+    def move(self, samples: np.ndarray, clusters: np.ndarray) -> None:
+        """Move b samples to other clusters, (b,) each."""
+        before, degree = self.labels[samples], self.degree[samples]
+        np.subtract.at(self.cluster_degree, before, degree)
+        np.add.at(self.cluster_degree, clusters, degree)
+        self.sizes += self._changes(before, clusters)
+        self.labels[samples] = clusters
+        edges, each = self._edges_of(samples)
+        ends, k = self._weights.indices[edges], len(self.sizes)
+        proper = ends != samples[each]
+        edges, each, rows = edges[proper], each[proper], k * ends[proper].astype(int)
+        weights, cells = self._weights.data[edges], self.weights_to.reshape(-1)
+        np.subtract.at(cells, rows + before[each], weights)
+        np.add.at(cells, rows + clusters[each], weights)
+
+    def _edges_of(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions in W of the edges of b samples, and whose each is."""
+        first = self._weights.indptr[samples]
+        counts = self._weights.indptr[samples + 1] - first
+        each = np.repeat(np.arange(len(samples)), counts)
+        skipped = first - np.cumsum(counts) + counts
+        return np.arange(len(each)) + skipped[each], each
+
+    def kept(self, samples: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+        """Return the clusters (b,) to move to such that none becomes empty.
+
+        Samples that move together may empty a cluster: these stay where they are.
+        """
+        before = self.labels[samples]
+        while True:
+            emptied = self.sizes + self._changes(before, clusters) == 0
+            if not emptied.any():
+                return clusters
+            clusters = np.where(emptied[before], before, clusters)
+
+    def _changes(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return by how much the sizes (k,) change."""
+        k = len(self.sizes)
+        return np.bincount(after, minlength=k) - np.bincount(before, minlength=k)
 
 
-Gain = Callable[[Block, np.ndarray, int], np.ndarray]
-"""Maps a block and the labels in k clusters to the gain of each of its samples in each
-cluster, (b, k), in the unit of the weights.
+Score = Callable[[Clusters], float]
+
+Gain = Callable[[np.ndarray, Clusters], np.ndarray]
+"""Maps b samples and the clusters to the gain of each sample in each cluster, (b, k),
+in the unit of the weights.
 """
 
 
 def improve_labels(
     weights: csr_array,
     labels: np.ndarray,
-    score: Callable[[np.ndarray], float],
+    score: Score,
     gain: Gain,
     n_blocks: int = N_BLOCKS,
 ) -> np.ndarray:
@@ -52,8 +138,7 @@ def improve_labels(
         Symmetric weights W.
     labels : int array of shape (n,)
         Cluster of each sample: 0, 1, ..., without an empty cluster.
-    score : function of labels
-    gain : function of a block, the labels and k
+    score, gain : functions of the clusters
     n_blocks : int, default=32
         Number of blocks of samples. Blocks move in turn, samples of a block together.
 
@@ -62,50 +147,27 @@ def improve_labels(
     int array of shape (n,)
         Labels whose score is at least as high. No cluster is empty.
     """
-    blocks, best = _blocks(weights, n_blocks), score(labels)
-    rounding = _TOLERANCE * (weights.sum(axis=1).sum() or 1.0)
+    clusters, n = Clusters(weights, labels), len(labels)
+    blocks = [np.arange(i, n, n_blocks) for i in range(min(n_blocks, n))]
+    best, rounding = score(clusters), _TOLERANCE * (clusters.degree.sum() or 1.0)
     for _ in range(_MAX_ROUNDS):
-        candidate = _one_round(blocks, labels, gain, rounding)
-        reached = score(candidate)
+        for samples in blocks:
+            _move(samples, clusters, gain, rounding)
+        reached = score(clusters)
         if reached <= best:
             break
-        labels, best = candidate, reached
+        labels, best = clusters.labels.copy(), reached
     return labels
 
 
-def _blocks(weights: csr_array, n_blocks: int) -> list[Block]:
-    """Divide the samples into blocks."""
-    n = weights.shape[0]
-    members = [np.arange(i, n, n_blocks) for i in range(min(n_blocks, n))]
-    by_block = weights[np.concatenate(members)]
-    blocks, begin = [], 0
-    for samples in members:
-        bounds = by_block.indptr[begin : begin + len(samples) + 1]
-        begin += len(samples)
-        edges = slice(bounds[0], bounds[-1])
-        rows = np.repeat(np.arange(len(samples)), np.diff(bounds))
-        ends, data = by_block.indices[edges], by_block.data[edges]
-        proper = samples[rows] != ends
-        blocks.append(Block(samples, rows[proper], ends[proper], data[proper]))
-    return blocks
-
-
-def _one_round(
-    blocks: list[Block], labels: np.ndarray, gain: Gain, rounding: float
-) -> np.ndarray:
-    """Return the labels after each sample has had one chance to move."""
-    labels, k = labels.copy(), 1 + labels.max()
-    for block in blocks:
-        rows, current = np.arange(len(block.samples)), labels[block.samples]
-        gains = gain(block, labels, k)
-        # Of clusters with equal gain, up to rounding, the first is chosen.
-        highest = gains.max(axis=1, keepdims=True)
-        best = (gains >= highest - rounding).argmax(axis=1)
-        moves = gains[rows, best] - gains[rows, current] > rounding
-        if not moves.any():
-            continue
-        labels[block.samples] = np.where(moves, best, current)
-        # Samples of a block move together and may empty a cluster: move them back.
-        while (emptied := np.bincount(labels, minlength=k)[current] == 0).any():
-            labels[block.samples] = np.where(emptied, current, labels[block.samples])
-    return labels
+def _move(samples: np.ndarray, clusters: Clusters, gain: Gain, rounding: float) -> None:
+    """Let every sample of a block move once."""
+    own, gains = clusters.own(samples), gain(samples, clusters)
+    # Of clusters with equal gain, up to rounding, the first is chosen.
+    highest = gains.max(axis=1, keepdims=True)
+    best = (gains >= highest - rounding).argmax(axis=1)
+    rises = gains[own[0], best] - gains[own] > rounding
+    if rises.any():
+        best = clusters.kept(samples, np.where(rises, best, own[1]))
+        moves = best != own[1]
+        clusters.move(samples[moves], best[moves])
