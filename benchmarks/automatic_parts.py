@@ -16,10 +16,11 @@ from twofold import TSNMF, AutoTSNMF
 from twofold.channels import PIXELS
 from twofold.core.communities import graph_clusters
 from twofold.core.grams import both_sides
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import modularity
 from twofold.core.null_model import chance_modularity
 from twofold.core.projected import ProjectedSide
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 from twofold.core.start import first_adjacency, first_projections
 from twofold.core.state import Solution, SolverOptions
 from twofold.core.updates import adjust

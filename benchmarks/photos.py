@@ -36,8 +36,9 @@ from twofold.app.workflow import read
 from twofold.channels import NetworkFeatures
 from twofold.channels.network.layout import reduced
 from twofold.core.arrays import to_numpy
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import refine_labels
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 from twofold.metrics import clustering_accuracy, nmi
 
 MARKER = "<!-- measured by benchmarks/photos.py: {} -->"

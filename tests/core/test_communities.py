@@ -6,9 +6,10 @@ from problems import planted
 from scipy.sparse import csr_array
 
 from twofold.core.communities import graph_clusters, merge_clusters
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import modularity, refine_labels
 from twofold.core.null_model import chance_modularity
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 from twofold.metrics import clustering_accuracy
 
 

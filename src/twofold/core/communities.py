@@ -12,13 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.core.exchanges import Halves, exchange_clusters
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import (
     modularity,
     refine_labels,
     rise_by_merging,
     weights_between,
 )
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 
 _FINER, _MAX_MERGES = 3, 200
 """Finer clusters for each cluster, and the largest number of merges."""
@@ -70,7 +71,7 @@ def graph_clusters(
     exchanges : bool, default=True
         Whether there are exchanges, which take most of the time.
     device : torch.device or None
-        GPU that finds eigenvectors; None for the CPU.
+        GPU that finds eigenvectors and, of many samples, K-means; None for the CPU.
 
     Returns
     -------
@@ -79,12 +80,13 @@ def graph_clusters(
     """
     if points is None:
         points = spectral_embedding(weights, k, seed, device=device)
-    labels = _refined(weights, kmeans_labels(points, k, seed, n_init, sample_weight))
+    rest = sample_weight, device
+    labels = _refined(weights, kmeans_labels(points, k, seed, n_init, *rest))
     n, finer = len(points), min(_FINER * k, k + _MAX_MERGES)
     if not k < finer <= n // _MIN_SIZE:
         return in_order(labels)
     n_init = -(-n_init // _FINER)
-    fine = _refined(weights, kmeans_labels(points, finer, seed, n_init, sample_weight))
+    fine = _refined(weights, kmeans_labels(points, finer, seed, n_init, *rest))
     merged = refine_labels(weights, merge_clusters(weights, fine, k))
     if exchanges and k <= _MAX_EXCHANGED:
         halves: Halves = {}  # of clusters that both have

@@ -1,14 +1,11 @@
-"""Spectral embedding of a graph, and K-means in it."""
+"""Spectral embedding of a graph."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.cluster import k_means
-from sklearn.exceptions import ConvergenceWarning
 
 from twofold.core.arrays import positive_or_one
 from twofold.core.filtered_eigenvectors import filtered_eigenvectors
@@ -35,7 +32,8 @@ def spectral_embedding(
     """
     n = weights.shape[0]
     degree = weights.sum(axis=1)
-    _, component = connected_components(weights, directed=False)
+    # Of symmetric weights these are the components; weak ones take a transpose.
+    _, component = connected_components(weights, connection="strong")
     joined = np.unique(component[degree > 0])  # components that have an edge
     n_components = len(joined)
     if n_components == 0:
@@ -88,26 +86,3 @@ def _by_lanczos(
             return eigsh(rest, count, which="LA", v0=guess, tol=tolerance, ncv=size)[1]
         except ArpackNoConvergence as stopped:  # an approximate start is enough
             return stopped.eigenvectors
-
-
-def kmeans_labels(
-    points: np.ndarray,
-    k: int,
-    seed: int,
-    n_init: int = 10,
-    sample_weight: np.ndarray | None = None,
-) -> np.ndarray:
-    """Run K-means on points (n, d) of given weights (n,); None if all are 1.
-
-    Fewer than k labels are used if there are fewer points, or points repeat.
-    """
-    if len(points) < k:
-        return np.arange(len(points))
-    # Points have few entries: threads would wait for each other for longer than they
-    # compute, and the sums would turn on how many there are.
-    with warnings.catch_warnings(), single_threads():
-        # A start may have fewer distinct points than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return k_means(
-            points, k, n_init=n_init, random_state=seed, sample_weight=sample_weight
-        )[1]

@@ -8,8 +8,9 @@ from twofold.core.arrays import Array, gpu_of, like, to_numpy
 from twofold.core.communities import graph_clusters
 from twofold.core.grams import Side, both_residuals
 from twofold.core.graphs.construction import unweighted
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.projected import ProjectedSide, project_side
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 from twofold.core.state import SolverOptions
 from twofold.core.terms import Weights
 from twofold.core.updates import update_centroids, update_projection

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import indicator, refine_labels
-from twofold.core.spectral import kmeans_labels
 from twofold.estimators.progress import warn
 
 ASSIGNMENTS = ("graph", "coefficients", "k-means")

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 
 from twofold.core.communities import graph_clusters, in_order
 from twofold.core.edge_information import edge_information, raise_information
+from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import modularity, refine_labels
-from twofold.core.spectral import kmeans_labels, spectral_embedding
+from twofold.core.spectral import spectral_embedding
 from twofold.estimators.search.candidates import (
     CandidateProber,
     Preview,
