@@ -7,15 +7,18 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pages
+from perf_command import commands_in
 from perf_methods import DIRECTIONS, NEIGHBORS, PAIRS
-from perf_tables import MET, shown, table
+from perf_tables import MET, ran_table, shown, table
 from settings import NEAREST
 
-from twofold import TSNMF, datasets
+from twofold import TSNMF, AutoTSNMF, datasets
 from twofold.estimators.problem import read_problem
 from twofold.metrics import clustering_accuracy
 
@@ -26,6 +29,8 @@ SWEPT = {"orl": 0.1, "eyaleb": 0.5}
 """Milliseconds per iteration and run that are wanted."""
 LARGE, LARGE_SECONDS, LARGE_ITERATIONS = "mnist", 30.0, 100
 DEFAULT_SECONDS = 6.0
+LONGEST_SEARCH, PREDICTED, TRAINED = 10.0, 5_000, 2_000
+"""A search takes ten fits at most, and predictions are no slower than on two cores."""
 AGREEING, AGREED = 10_000, 99.5
 """Images on which CPU and GPU are compared at most, and the percentage wanted."""
 
@@ -178,6 +183,29 @@ def default_fits(scope: Scope) -> Iterator[Row]:
             yield Row(what, dtype, seconds, "s", peak_memory(scope), DEFAULT_SECONDS)
 
 
+def searches(scope: Scope) -> Iterator[Row]:
+    """Time of a search in that of a fit, and samples a second that a fit predicts."""
+    for name, images, k in found([LARGE], scope.images):
+        tensor = on_device(images, "float32", scope)
+        stamps = [wait(scope)]
+        for model in (TSNMF(k, random_state=0), AutoTSNMF(k, random_state=0)):
+            forget_peak(scope)
+            model.fit(tensor)
+            stamps.append(wait(scope))
+        fit, search = np.diff(stamps)
+        what = f"{name}, {len(images):,} images, AutoTSNMF, {search:.0f} s"
+        peak = peak_memory(scope)
+        yield Row(what, "float32", search / fit, "fits", peak, LONGEST_SEARCH)
+        model = TSNMF(k, random_state=0).fit(tensor[:TRAINED])
+        forget_peak(scope)
+        begin = wait(scope)
+        model.predict(tensor)
+        rate = len(images) / (wait(scope) - begin)
+        what = f"{name}, predict {len(images):,} images by a fit to {TRAINED:,}"
+        peak = peak_memory(scope)
+        yield Row(what, "float32", rate, "a second", peak, PREDICTED, True)
+
+
 def agreements(scope: Scope) -> Iterator[Row]:
     """Percentage of samples that get the same label as on the CPU, by best matching."""
     unit, most = (
@@ -200,14 +228,14 @@ def measured(scope: Scope) -> Iterator[Row]:
     """All rows, each said as soon as it is known."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fits are told to stop early
-        for part in (sweeps, large_fits, default_fits, agreements):
+        for part in (sweeps, large_fits, default_fits, searches, agreements):
             for row in part(scope):
                 print(row, file=sys.stderr, flush=True)
                 yield row
 
 
 def report(scope: Scope) -> str:
-    """The machine, and a line for each row."""
+    """The machine, a line for each row, and the commands."""
     header = ("what", "dtype", "measured", "wanted", "met", "peak, GiB")
     lines = [
         (
@@ -220,7 +248,12 @@ def report(scope: Scope) -> str:
         )
         for row in measured(scope)
     ]
-    return f"{device_line(scope)}\n\n{table(header, lines)}"
+    parts = [device_line(scope), table(header, lines)]
+    if scope.images is None:
+        with TemporaryDirectory() as folder:
+            options = ["--device", scope.device]
+            parts.append(ran_table(commands_in(Path(folder), options)))
+    return "\n\n".join(parts)
 
 
 def device_line(scope: Scope) -> str:

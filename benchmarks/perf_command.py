@@ -46,16 +46,25 @@ WATCHED = (
 
 
 def run_commands(bench: Bench) -> list[Ran]:
-    """Cluster folders of images, and predict the same images by the model."""
+    """Run both commands on the CPU."""
+    return commands_in(bench.folder, [])
+
+
+def commands_in(within: Path, clustering: list[str]) -> list[Ran]:
+    """Cluster folders of images, and predict the same images by the model.
+
+    ``clustering`` are options of ``twofold cluster``, such as a device.
+    """
     ran = []
     for what, (count, side, channels) in KINDS.items():
-        folder = bench.folder / what.replace(" ", "")
+        folder = within / what.replace(" ", "")
         write_images(folder, count, (side, side, *channels))
-        ran += both(what, folder, count, [], IMAGES)
-    folder, file = bench.folder / "features", bench.folder / "features.npy"
+        ran += both(what, folder, count, [], [*IMAGES, *clustering])
+    folder, file = within / "features", within / "features.npy"
     write_images(folder, FEATURE_COUNT, (32, 32))
     np.save(file, made_features(FEATURE_COUNT)[0].astype(np.float32))
-    return ran + both(FEATURES, folder, FEATURE_COUNT, ["--features", str(file)], [])
+    given = ["--features", str(file)]
+    return ran + both(FEATURES, folder, FEATURE_COUNT, given, clustering)
 
 
 def write_images(folder: Path, count: int, shape: tuple[int, ...]) -> None:

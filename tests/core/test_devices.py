@@ -4,7 +4,7 @@ import numpy as np
 import problems
 import pytest
 
-from twofold import TSNMF
+from twofold import TSNMF, AutoTSNMF
 from twofold.core import devices
 from twofold.core.devices import DeviceError, within_memory
 
@@ -110,3 +110,23 @@ def test_missing_entries_are_filled_on_a_device_too():
     here = TSNMF(3, random_state=0).fit(whole, mask=mask)
     there = TSNMF(3, device="cpu", random_state=0).fit(whole, mask=mask)
     np.testing.assert_array_equal(here.labels_, there.labels_)
+
+
+def test_a_search_computes_on_the_device(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    import twofold.estimators.search.views as views
+
+    images, seen = problems.images(), []
+    project = views.first_projections
+    monkeypatch.setattr(
+        views,
+        "first_projections",
+        lambda samples, *rest: seen.append(type(samples)) or project(samples, *rest),
+    )
+    here = AutoTSNMF(3, random_state=0).fit(images)
+    assert set(seen) == {np.ndarray}
+    seen.clear()
+    there = AutoTSNMF(3, estimator=TSNMF(device="cpu"), random_state=0).fit(images)
+    assert set(seen) == {torch.Tensor}
+    np.testing.assert_array_equal(here.labels_, there.labels_)
+    assert here.best_score_ == pytest.approx(there.best_score_)

@@ -383,3 +383,20 @@ def test_the_same_seed_gives_the_same_files(here, samples, tmp_path):
 def test_quiet_prints_the_path_alone(here, samples):
     run = here("cluster", "a.npy", "-k", "3", "-q")
     assert (run.stdout, run.stderr) == ("a-clusters/report.html\n", "")
+
+
+def test_the_device_is_that_of_a_search_and_of_a_fit(asked):
+    pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    search = asked("cluster", "a.npy", "-k", "3", "--device", "cpu")
+    assert search.estimator.device == "cpu"
+    fit = asked("cluster", "a.npy", "-k", "3", "--device", "cpu", "--tol", "0")
+    assert fit.device == "cpu"
+    assert asked("cluster", "a.npy").estimator.device is None
+
+
+def test_a_device_that_is_not_there_is_named(here, samples):
+    pytest.importorskip("torch", reason="PyTorch is the optional extra 'torch'")
+    ended = here("cluster", "a.npy", "--device", "abacus")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: --device='abacus' cannot be used (")
+    assert ended.stderr.endswith("leave it out to fit on the CPU\n")

@@ -61,6 +61,7 @@ def cluster(
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
     cache: options.Cache = None,
+    device: options.Device = None,
     channels: options.Channels = None,
     network: options.NetworkName = None,
     graph: options.GraphKind = None,
@@ -104,6 +105,7 @@ def cluster(
         cache=cache,
         missing=missing,
         align=align and align.value,
+        device=device,
         seed=seed,
     )
     source = sources[0] if len(sources) == 1 else sources

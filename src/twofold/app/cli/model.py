@@ -25,6 +25,7 @@ PARAMETERS = {
 _NAMES = PARAMETERS | {
     "--align": "align",
     "--channels": "channels",
+    "--device": "device",
     "--features": "features",
     "--key": "key",
     "--labels": "labels",
@@ -54,6 +55,7 @@ class ModelRequest:
     missing: float | None  # value of missing entries
     align: bool | str  # as the parameter of TSNMF
     seed: int
+    device: str | None = None  # as the parameter of TSNMF
 
 
 def read_request(
@@ -66,6 +68,7 @@ def read_request(
     cache: Path | None,
     missing: float | None,
     align: str | None = None,
+    device: str | None = None,
     seed: int,
 ) -> ModelRequest:
     """Read the options; raise a BadParameter if they exclude each other.
@@ -109,6 +112,7 @@ def read_request(
         missing=missing,
         align=align if align == "shifts" else align is not None,
         seed=seed,
+        device=device,
     )
 
 
@@ -184,10 +188,14 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     """
     from twofold import TSNMF, AutoTSNMF
     from twofold.channels import PIXELS
+    from twofold.core.devices import check_device
     from twofold.estimators.search.cache import cache_defect
 
     _check_channels(request.channels)
-    base = TSNMF(missing_values=request.missing, align=request.align)
+    check_device(request.device)
+    base = TSNMF(
+        missing_values=request.missing, align=request.align, device=request.device
+    )
     # The features of a network are made before, and compared as they are.
     channels = PIXELS if request.channels == NETWORK else request.channels
     if request.parameters:

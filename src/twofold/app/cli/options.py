@@ -125,6 +125,13 @@ MaxTime = Annotated[
         help="When the search for settings tries nothing new. Default: no limit.",
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where the search and the fit compute, such as cuda. Default: the CPU.",
+    ),
+]
 Cache = Annotated[
     Path | None,
     typer.Option(

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from scipy.sparse import csr_array
 
-from twofold.core.arrays import Array, gpu_of, to_numpy
+from twofold.core.arrays import Array, gpu_of, map_arrays, to_numpy
 from twofold.core.communities import graph_clusters
 from twofold.core.compact import Sides, compact_sides
+from twofold.core.devices import on_device
 from twofold.core.null_model import chance_modularity
 from twofold.core.start import (
     Pair,
@@ -65,7 +66,10 @@ class View:
 
     def _weighted_samples(self) -> tuple[Array, Array | None]:
         if self._weighted is None:
-            self._weighted = self.problem.weighted_samples()
+            given, device = self.problem.weighted_samples(), self.problem.device
+            if device is not None:
+                given = map_arrays(given, lambda array: on_device(array, device))
+            self._weighted = given
         return self._weighted
 
     def graph_and_clusters(self, candidate: Candidate, k: int) -> Parts | None:
