@@ -68,6 +68,22 @@ def rise_by_merging(between: np.ndarray) -> np.ndarray:
     return 2 * (between / total - np.outer(degree, degree) / total**2)
 
 
+def modularity_gain(
+    samples: np.ndarray, clusters: Clusters, total: float, resolution: float = 1.0
+) -> np.ndarray:
+    """Return the gain of each of b samples in each cluster, (b, k).
+
+    It is the weight of its edges there, less ``resolution`` times the expected one.
+    ``total`` is the sum of all weights.
+    """
+    weight = clusters.degree[samples]
+    expected = np.outer(weight, resolution * (clusters.cluster_degree / total))
+    found = clusters.weights_to[samples] - expected
+    # The sample itself does not count against its own cluster.
+    found[clusters.own(samples)] += resolution * (weight**2 / total)
+    return found
+
+
 def refine_labels(
     weights: csr_array, labels: np.ndarray, n_blocks: int = N_BLOCKS
 ) -> np.ndarray:
@@ -94,13 +110,7 @@ def refine_labels(
     total = weights.sum(axis=1).sum() or 1.0
 
     def gain(samples: np.ndarray, clusters: Clusters) -> np.ndarray:
-        weight = clusters.degree[samples]
-        # Gain of a sample in each cluster: its edges there, less the expected ones.
-        expected = np.outer(weight, clusters.cluster_degree / total)
-        found = clusters.weights_to[samples] - expected
-        # The sample itself does not count against its own cluster.
-        found[clusters.own(samples)] += weight**2 / total
-        return found
+        return modularity_gain(samples, clusters, total)
 
     def score(clusters: Clusters) -> float:
         degree_shares = clusters.cluster_degree / total

@@ -1,5 +1,6 @@
 """Spectral embedding of a graph."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,46 @@ def spectral_embedding(
 
     On a GPU, the ``device`` of a tensor, other iterations find the same vectors.
     """
+    return _unit_rows(np.hstack(_leading(weights, k, seed, tolerance, device)))
+
+
+def nested_embedding(
+    weights: csr_array, k: int, seed: int, tolerance: float, device: Any = None
+) -> Callable[[int], np.ndarray]:
+    """Return the spectral embeddings of all numbers up to k, by one search.
+
+    The function maps a number to the embedding by so many eigenvectors. All that belong
+    to components are in each, as they are the same for the graph.
+    """
+    components, found = _leading(weights, k, seed, tolerance, device)
+    vectors = np.hstack([components, found[:, ::-1]])  # descending eigenvalues
+
+    def embedding(count: int) -> np.ndarray:
+        return _unit_rows(vectors[:, : max(count, components.shape[1])])
+
+    return embedding
+
+
+def _unit_rows(vectors: np.ndarray) -> np.ndarray:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / positive_or_one(norms)
+
+
+def _leading(
+    weights: csr_array, k: int, seed: int, tolerance: float, device: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvectors of components, (n, c), and others, by rising eigenvalues.
+
+    Rows of samples without an edge are zeros.
+    """
     n = weights.shape[0]
     degree = weights.sum(axis=1)
     # Of symmetric weights these are the components; weak ones take a transpose.
     _, component = connected_components(weights, connection="strong")
     joined = np.unique(component[degree > 0])  # components that have an edge
-    n_components = len(joined)
+    n_components, found = len(joined), np.zeros((n, 0))
     if n_components == 0:
-        return np.zeros((n, 1))
+        return np.zeros((n, 1)), found
     vectors = np.sqrt(degree)[:, None] * (component[:, None] == joined)
     vectors /= np.linalg.norm(vectors, axis=0)
     if n_components < min(k, n - 1):
@@ -53,10 +86,8 @@ def spectral_embedding(
             found = filtered_eigenvectors(
                 normalized, vectors, count, guess, tolerance, device
             )
-        vectors = np.hstack([vectors, found])
-    vectors[degree == 0] = 0  # what rounding has left there
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / positive_or_one(norms)
+    vectors[degree == 0], found[degree == 0] = 0, 0  # what rounding has left there
+    return vectors, found
 
 
 def _by_lanczos(

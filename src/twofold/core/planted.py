@@ -1,0 +1,168 @@
+"""What clusters tell about the edges of a graph, when all clusters are alike.
+
+The planted-partition model has one rate of edges within clusters and another one
+between them. It has no limit of resolution: many small clusters may tell more than a
+few large ones, which the modularity does not see.
+
+M. E. J. Newman. Equivalence between modularity optimization and maximum likelihood
+methods for community detection. Physical Review E 94, 2016.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from twofold.core.modularity import modularity_gain, weights_between
+from twofold.core.moves import Clusters, improve_labels
+
+_LEAST_SHARE = 1e-12
+"""Share below which there are no edges."""
+
+_LEAST_BETWEEN = 1e-3
+"""Share between clusters from which on edges there are unlikely, not impossible."""
+
+
+def partition_information(inside: Any, expected: Any) -> Any:
+    """Return f log(f / e) + (1 - f) log((1 - f) / (1 - e)), Eq. (partition), in nats.
+
+    f is the share of the weights within clusters, and e the share that the degrees
+    would give, e = sum_c d_c^2. It is negative where f is less than e.
+    """
+    f = np.clip(inside, _LEAST_SHARE, 1 - _LEAST_SHARE)
+    e = np.clip(expected, _LEAST_SHARE, 1 - _LEAST_SHARE)
+    told = f * np.log(f / e) + (1 - f) * np.log((1 - f) / (1 - e))
+    return np.where(f > e, told, -told)
+
+
+def raise_partition_information(
+    weights: csr_array, labels: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Move single samples between clusters while the partition information rises.
+
+    At given rates of edges it rises with f - gamma e, the modularity of a resolution
+    gamma, which the labels themselves tell.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n, n)
+        Symmetric weights W.
+    labels : int array of shape (n,)
+        Cluster of each sample: 0, 1, ..., without an empty cluster.
+
+    Returns
+    -------
+    labels : int array of shape (n,)
+    told : float
+        Their partition information, at least that of the given labels.
+    """
+    total = weights.sum(axis=1).sum() or 1.0
+
+    def gain(samples: np.ndarray, clusters: Clusters) -> np.ndarray:
+        resolution = _resolution(*_shares(clusters, total))
+        return modularity_gain(samples, clusters, total, resolution)
+
+    def score(clusters: Clusters) -> float:
+        return float(partition_information(*_shares(clusters, total)))
+
+    labels = improve_labels(weights, labels, score, gain)
+    return labels, score(Clusters(weights, labels))
+
+
+def _shares(clusters: Clusters, total: float) -> tuple[float, float]:
+    """Return f and e."""
+    degree_shares = clusters.cluster_degree / total
+    return clusters.inside() / total, float(degree_shares @ degree_shares)
+
+
+def _resolution(inside: float, expected: float) -> float:
+    """Return gamma = (a - b) / log(a / b) for the rates a within and b between.
+
+    It is 1, that of the modularity, where the rates are nearly the same.
+    """
+    a = inside / expected
+    b = max(1 - inside, _LEAST_BETWEEN) / max(1 - expected, _LEAST_SHARE)
+    return (a - b) / np.log(a / b) if a > 1.01 * b else 1.0
+
+
+def merges(
+    weights: csr_array, labels: np.ndarray
+) -> Iterator[tuple[tuple[int, int], np.ndarray, float]]:
+    """Merge pairs of clusters until two are left, each time at the least loss.
+
+    Yields, for each merge, the names of both clusters among those that are left, the
+    labels afterwards, and the partition information that is left. Clusters are named
+    0, 1, ...; the merged one has the lower name of both, and names above the higher one
+    move down.
+    """
+    between = weights_between(weights, labels)
+    between /= between.sum() or 1.0
+    cluster = np.arange(len(between))
+    while len(between) > 2:
+        degree = between.sum(axis=1)
+        inside = np.trace(between) + 2 * between
+        expected = degree @ degree + 2 * np.outer(degree, degree)
+        told = partition_information(inside, expected)
+        np.fill_diagonal(told, -np.inf)
+        a, b = (int(i) for i in sorted(np.unravel_index(told.argmax(), told.shape)))
+        between[a] += between[b]
+        between[:, a] += between[:, b]
+        between = np.delete(np.delete(between, b, axis=0), b, axis=1)
+        cluster = np.where(cluster == b, a, cluster - (cluster > b))
+        yield (a, b), cluster[labels], float(told[a, b])
+
+
+def best_split(
+    weights: csr_array, labels: np.ndarray, finer: np.ndarray
+) -> np.ndarray | None:
+    """Cut off the part of a cluster, along one of finer labels, that tells most.
+
+    Returns one more cluster than ``labels`` have, or None if no cluster is cut by the
+    finer labels.
+    """
+    count = 1 + finer.max()
+    cells, cell = np.unique(labels * count + finer, return_inverse=True)
+    own = cells // count
+    between = weights_between(weights, cell)
+    between /= between.sum() or 1.0
+    degree = between.sum(axis=1)
+    cluster_degree = np.bincount(own, degree)
+    to_own = (between * (own[:, None] == own)).sum(axis=1)
+    inside = to_own.sum() - 2 * (to_own - np.diagonal(between))
+    rest = cluster_degree[own] - degree
+    expected = cluster_degree @ cluster_degree - 2 * degree * rest
+    told = partition_information(inside, expected)
+    told[np.bincount(own)[own] == 1] = -np.inf
+    best = told.argmax()
+    if np.isneginf(told[best]):
+        return None
+    return np.where(cell == best, 1 + labels.max(), labels)
+
+
+def merge_tree(weights: csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Merge clusters up to one, and say how much is lost by each merge.
+
+    Returns
+    -------
+    children : int array of shape (k - 1, 2)
+        The two clusters of each merge. As in scikit-learn's AgglomerativeClustering,
+        names from 0 to k - 1 are the clusters, and k + i is what merge i made.
+    distances : array of shape (k - 1,)
+        Partition information lost by this merge and those before, in nats, ascending.
+    """
+    names = list(range(1 + int(labels.max())))
+    k, children, distances = len(names), [], []
+    if k == 1:
+        return np.empty((0, 2), dtype=int), np.empty(0)
+    clusters = Clusters(weights, labels)
+    total = clusters.degree.sum() or 1.0
+    whole = float(partition_information(*_shares(clusters, total)))
+    for (a, b), _, told in merges(weights, labels):
+        children.append((names[a], names[b]))
+        distances.append(whole - told)
+        names[a] = k + len(children) - 1
+        del names[b]
+    children.append((names[0], names[1]))
+    distances.append(max(whole, 0.0))
+    return np.array(children), np.maximum.accumulate(np.maximum(distances, 0))
