@@ -1,6 +1,7 @@
 """Compare a collection by the features of a network, or by its images."""
 
 import math
+import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from twofold.app.threads import suitable_threads
 from twofold.channels import PIXELS, NetworkFeatures
 from twofold.channels.network import NetworkError
 from twofold.channels.network.features import BATCH
+from twofold.estimators.assessment import NothingFoundWarning, assess
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.tsnmf import TSNMF
 from twofold.io.blocks import image_blocks
@@ -132,7 +134,12 @@ def fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:
             report("searching", 0, 0)
         else:
             report("fitting", 0, model.max_iter)
-        model.fit(collection.samples)
+        with warnings.catch_warnings():
+            # Said once, of what is taken, when all is done.
+            warnings.simplefilter("ignore", NothingFoundWarning)
+            model.fit(collection.samples)
+        if isinstance(model, TSNMF):
+            assess(model)
 
 
 def _sample_size(search: AutoTSNMF) -> int:

@@ -11,8 +11,12 @@ from typing import Any, TextIO
 import numpy as np
 
 from twofold.app.results import Assignments
+from twofold.estimators.outliers import OUTLIER
 from twofold.io.cells import from_cell, to_cell
 from twofold.io.staging import PARTIAL, bring_back, check_room
+
+OUTLIERS = "outliers"
+"""Folder of sorted files that belong to no cluster."""
 
 COLUMNS = (
     "path",
@@ -139,13 +143,18 @@ def check_apart(sources: Iterable[Path], folder: Path) -> None:
             )
 
 
+def labels_of(assignments: Assignments) -> np.ndarray:
+    """Return the cluster of each sample, -1 for outliers: (n,)."""
+    return np.where(assignments.outlier, OUTLIER, assignments.clusters)
+
+
 def assignment_rows(
     names: Iterable[str], assignments: Assignments, nearest: Iterable[str]
 ) -> Iterator[tuple[str, int, float, float, str]]:
     """Return rows of ``COLUMNS``; ``nearest`` are the names of representatives."""
     confidence = map(_rounded, assignments.confidence)
     errors = map(_rounded, assignments.reconstruction_error)
-    clusters = map(int, assignments.clusters)
+    clusters = map(int, labels_of(assignments))
     return zip(names, clusters, confidence, errors, nearest, strict=True)
 
 
@@ -213,7 +222,8 @@ def sort_files(
 ) -> list[tuple[str, str]]:
     """Copy image files to a folder per cluster, or link to them.
 
-    The folders are in ``folder``, named by the numbers of the clusters. ``how`` is
+    The folders are in ``folder``, named by the numbers of the clusters, and "outliers"
+    for those of -1. ``how`` is
     "copy" or "link". ``names`` are those of the samples, if they differ from the paths:
     a file with several frames is in the folder of every cluster that has one of them,
     once. Return the name and the new path of each sample; new paths are relative to the
@@ -228,7 +238,7 @@ def sort_files(
         if (path, cluster) in placed and name != str(path):
             sorted_paths.append((name, placed[path, cluster]))
             continue
-        inside = folder / f"{cluster:0{digits}}"
+        inside = folder / (f"{cluster:0{digits}}" if cluster >= 0 else OUTLIERS)
         inside.mkdir(parents=True, exist_ok=True)
         target = _free_name(inside / path.name, counts)
         if how == "copy":

@@ -11,19 +11,16 @@ from twofold.app.collection import NETWORK, Collection
 from twofold.core.arrays import positive_or_one, to_numpy
 from twofold.core.isometry import shortened
 from twofold.core.prediction import reconstruction_errors
+from twofold.estimators.assessment import assessed, confidence_of, confidence_of_new
 from twofold.estimators.auto import AutoTSNMF
 from twofold.estimators.fitted import FittedState
-from twofold.estimators.labels import mean_rows
 from twofold.estimators.prediction import prediction_blocks
 from twofold.estimators.reading import from_stack, read_numbers, to_stack
-from twofold.estimators.scaling import divisors, row_blocks, sample_norms
+from twofold.estimators.scaling import divisors, row_blocks, sample_norms, standardized
 from twofold.estimators.tsnmf import TSNMF
 
 Moves = Literal["shifts", "all"]
 """How images were aligned: by shifts alone, or by shifts and turns."""
-
-_STANDS_OUT = 0.225
-"""Least score of clusters that stand out, as a part of the largest modularity."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +28,13 @@ class Assignments:
     """Assignments of samples to clusters."""
 
     coefficients: np.ndarray  # (n, k)
-    clusters: np.ndarray  # (n,), from ``predict``, or ``labels_``
-    # Share (n,) of the squared coefficients on the centroid of the cluster.
+    clusters: np.ndarray  # (n,), from ``predict``, or those of the fit
+    # (n,), how probable it is that a sample is of the majority class of its cluster
     confidence: np.ndarray
     # ||X_i - its reconstruction|| / ||X_i|| over the observed entries, (n,); of aligned
     # images, over all entries.
     reconstruction_error: np.ndarray
-
-
-def stand_out(score: float, n_clusters: int) -> bool:
-    """Return whether clusters of a score stand out from what chance would show.
-
-    The score is an excess modularity. No k clusters have a modularity of more than
-    1 - 1/k.
-    """
-    return score >= _STANDS_OUT * (1 - 1 / n_clusters)
+    outlier: np.ndarray  # (n,), whether a sample belongs nowhere
 
 
 def tried_by(search: AutoTSNMF, collection: Collection) -> dict[str, list[Any]]:
@@ -143,9 +132,13 @@ def assign_trained(
     if missing is None:
         X, missing = filled_in(model, X)
     coefficients, labels = to_numpy(model.coefficients_), to_numpy(model.labels_)
+    outlier = labels < 0
+    if outlier.any():
+        labels = model.state_.placed_labels
     if model.state_.alignment is not None:
         X, missing = aligned(model, X), None
-    return _assignments(model, X, missing, coefficients, labels)
+    errors = _relative_errors(model, X, missing, coefficients)
+    return Assignments(coefficients, labels, confidence_of(model), errors, outlier)
 
 
 def assign_new(model: TSNMF, X: Any) -> Assignments:
@@ -158,7 +151,7 @@ def assign_new(model: TSNMF, X: Any) -> Assignments:
 
 def assign_blocks(model: TSNMF, X: Any) -> Iterator[tuple[slice, Assignments]]:
     """Yield blocks of new samples with their assignments, as from ``assign_new``."""
-    blocks, state = prediction_blocks(X), model.state_
+    blocks, state = prediction_blocks(X), assessed(model.state_, model.n_clusters)
     if len(blocks) > 1:
         state = state.for_blocks()
     for block in blocks:
@@ -179,8 +172,16 @@ def _assign_block(model: TSNMF, state: FittedState, X: Any) -> Assignments:
         stack = state.aligned(stack)
         images = to_numpy(from_stack(stack, model.sample_shape_)), None
     prediction = state.predict_aligned(stack, missing)
-    clusters = to_numpy(model.state_.labels_of(prediction))
-    return _assignments(model, *images, to_numpy(prediction.coefficients), clusters)
+    clusters = to_numpy(state.labels_of(prediction))
+    coefficients = to_numpy(prediction.coefficients)
+    votes = to_numpy(state.votes_of(prediction))
+    return Assignments(
+        coefficients,
+        clusters,
+        confidence_of_new(state, votes, clusters),
+        _relative_errors(model, *images, coefficients),
+        np.zeros(len(clusters), dtype=bool),
+    )
 
 
 def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -200,23 +201,6 @@ def typicality(images: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     return correlation
 
 
-def standardized(images: np.ndarray) -> np.ndarray:
-    """Return images as float32 rows of mean 0 and norm 1; blank images become 0."""
-    rows = images.reshape(len(images), -1)
-    standard = np.empty(rows.shape, dtype=np.float32)
-    # A row whose norm is due to rounding alone is blank.
-    rounding = 8 * float(np.finfo(np.result_type(rows, np.float32)).eps)
-    for some in row_blocks(*rows.shape):
-        block = rows[some].astype(np.float64)
-        # Scaled to a largest entry of 1: squares cannot overflow.
-        block /= positive_or_one(np.abs(block).max(axis=1, keepdims=True))
-        block -= block.mean(axis=1, keepdims=True)
-        norms = np.linalg.norm(block, axis=1, keepdims=True)
-        blank = norms <= rounding * rows.shape[1] ** 0.5
-        standard[some] = np.where(blank, 0, block / np.where(blank, 1, norms))
-    return standard
-
-
 def typical_orders(clusters: np.ndarray, typical: np.ndarray) -> list[np.ndarray]:
     """Return the samples of each cluster, the most typical sample first."""
     order = np.argsort(-typical, kind="stable")
@@ -226,35 +210,6 @@ def typical_orders(clusters: np.ndarray, typical: np.ndarray) -> list[np.ndarray
 def nearest_rows(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the index of the ``others`` with the smallest angle to each row."""
     return np.argmax(unit_rows(rows) @ unit_rows(others).T, axis=1)
-
-
-def _assignments(
-    model: TSNMF,
-    X: Any,
-    missing: np.ndarray | None,
-    coefficients: np.ndarray,
-    clusters: np.ndarray,
-) -> Assignments:
-    """Compute the confidence and the errors; parameters as for ``filled_in``."""
-    return Assignments(
-        coefficients=coefficients,
-        clusters=clusters,
-        confidence=_confidence(model, coefficients, clusters),
-        reconstruction_error=_relative_errors(model, X, missing, coefficients),
-    )
-
-
-def _confidence(
-    model: TSNMF, coefficients: np.ndarray, clusters: np.ndarray
-) -> np.ndarray:
-    """Return v_ij^2 / sum_l v_il^2, where j is the centroid of the cluster.
-
-    The centroid of a cluster is the one with the largest mean coefficient.
-    """
-    means = mean_rows(to_numpy(model.coefficients_), to_numpy(model.labels_))
-    centroid = np.argmax(means, axis=1)[clusters]
-    squared = unit_rows(coefficients) ** 2
-    return squared[np.arange(len(squared)), centroid]
 
 
 def _relative_errors(

@@ -24,6 +24,7 @@ from twofold.app.outputs import (
     assignment_rows,
     check_apart,
     check_folder,
+    labels_of,
     save_csv,
     save_samples,
     search_table,
@@ -234,7 +235,7 @@ def _write_files(
         save_csv(new / "search.csv", *search_table(columns))
     if sort:
         yield SORTED
-        files, clusters = collection.paths, assignments.clusters
+        files, clusters = collection.paths, labels_of(assignments)
         paths = sort_files(new / SORTED, files, clusters, sort, collection.names)
         save_csv(new / "sorted.csv", ("path", "file"), paths)
     yield "report.json"

@@ -159,10 +159,35 @@ def merge_tree(weights: csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.n
     total = clusters.degree.sum() or 1.0
     whole = float(partition_information(*_shares(clusters, total)))
     for (a, b), _, told in merges(weights, labels):
-        children.append((names[a], names[b]))
+        children.append(sorted((names[a], names[b])))
         distances.append(whole - told)
         names[a] = k + len(children) - 1
         del names[b]
-    children.append((names[0], names[1]))
+    children.append(sorted(names))
     distances.append(max(whole, 0.0))
     return np.array(children), np.maximum.accumulate(np.maximum(distances, 0))
+
+
+def merged_labels(labels: np.ndarray, children: np.ndarray, k: int) -> np.ndarray:
+    """Merge clusters, as ``merge_tree`` says, until k are left.
+
+    Parameters
+    ----------
+    labels : int array of shape (n,)
+        0, 1, ..., or -1 for samples of no cluster, which keep it.
+    children : int array of shape (m - 1, 2)
+    k : int
+        From 1 to m.
+
+    Returns
+    -------
+    int array of shape (n,)
+        0, 1, ..., in the order of the first cluster of each.
+    """
+    m = len(children) + 1
+    group = np.arange(m + len(children))  # name of each cluster after the merges
+    for i, pair in enumerate(children[: m - k]):
+        group[np.isin(group, group[pair])] = m + i
+    names = list(dict.fromkeys(group[:m].tolist()))
+    renamed = np.array([names.index(name) for name in group[:m]])
+    return np.where(labels < 0, labels, renamed[labels])

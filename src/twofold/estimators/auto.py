@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twofold._sklearn import HasMethods, Interval, StrOptions, _fit_context
 from twofold.channels import BANKS, Bank
-from twofold.core.arrays import Array, to_numpy
+from twofold.estimators.assessment import assess, warn_of_nothing
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import check_counts, draw_seeds
 from twofold.estimators.problem import read_given
@@ -27,10 +27,12 @@ from twofold.estimators.progress import SearchProgress
 from twofold.estimators.search.alternatives import alternatives
 from twofold.estimators.search.cache import cache_defect
 from twofold.estimators.search.candidates import CandidateProber, Preview
+from twofold.estimators.search.chosen import ChosenModel
 from twofold.estimators.search.cluster_numbers import (
     choose_number,
     read_cluster_numbers,
 )
+from twofold.estimators.search.consensus import hierarchy
 from twofold.estimators.search.grid import (
     Fit,
     FitPlan,
@@ -50,7 +52,11 @@ from twofold.estimators.tsnmf import TSNMF
 
 
 class AutoTSNMF(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    ChosenModel,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """TSNMF that chooses its parameters, and if need be its number of clusters.
 
@@ -102,8 +108,8 @@ class AutoTSNMF(
         ``tol`` and ``max_iter`` at their defaults as well, the first fit starts from
         the consensus and keeps it. ``TSNMF(align=True)`` aligns images once,
         before all candidates. None stands for ``TSNMF()``.
-    missing_values : float or None, default=None
-        As for TSNMF; None leaves it to the ``estimator``.
+    missing_values, outliers : default=None
+        As for TSNMF; None leaves them to the ``estimator``.
     cache : str, Path or None, default=None
         A folder in which previews are kept. A search that was stopped goes on from
         there if it is started again on the same samples with the same random state.
@@ -119,17 +125,31 @@ class AutoTSNMF(
         ``init`` is an array with a row for each sample of X and its ``assign_labels``
         is "coefficients", so that a clone fits X, and no other samples, again.
     best_score_ : float
-        Its score: 0 for chance, always below 1; NaN if no graph could be compared.
+        Its score, the excess modularity by which candidates are compared: 0 for chance,
+        always below 1; NaN if no graph could be compared. It does not tell whether
+        there are clusters, since graphs of noise have some, too.
+    structure_ : float
+        How much speaks for clusters: about 0 in noise, 0.4 and more where there are
+        some, 1 and more where they are clear. Below 0.4 there is a
+        ``NothingFoundWarning``.
+    confidence_ : array of shape (n,)
+        How probable it is that a sample is of the majority class of its cluster.
     labels_ : array of shape (n,)
         Its labels.
     n_clusters_ : int
         Its number of clusters.
     cluster_numbers_ : Curve or None
-        If several numbers were tried: the ``numbers`` and their ``scores``, the
-        modularities of the best labels; the ``chosen`` number, the smallest whose score
-        is within a hundredth of the best; the ``confidence``, the fraction of 50
-        bootstrap samples that choose the same number; and the ``likely`` range of the
-        bootstrap samples. Many small clusters tend to be undercounted.
+        If several numbers were tried: the ``numbers`` and their ``scores``, what the
+        best labels tell about the edges of the graphs for their entropy, as a part of
+        the best; the ``chosen`` number, that of the best score; and the ``likely``
+        range, whose scores are within 3% of it.
+    children_ : array of shape (n_clusters_ - 1, 2)
+        Which two clusters are merged next, up to a single one: a hierarchy of the
+        clusters, named as in ``sklearn.cluster.AgglomerativeClustering``, with the
+        clusters as leaves. ``cut`` names the samples of any number of them.
+    distances_ : array of shape (n_clusters_ - 1,)
+        What the graphs no longer tell about their edges after each merge, in nats,
+        ascending.
     search_results_ : dict of str to list
         A table with a row for each preview and fit, as columns of one length, which
         ``pandas.DataFrame`` takes.
@@ -138,7 +158,7 @@ class AutoTSNMF(
         with at least half of the best score whose labels agree little, an adjusted Rand
         index below 0.5, with ``labels_`` and with each other. Each has its
         ``parameters``, ``score``, ``agreement`` with ``labels_`` and ``labels`` (n,),
-        -1 for samples that were not previewed.
+        -1 for those not previewed.
     out_of_time_ : bool
         Whether ``max_time`` cut the search short.
     n_features_in_ : int
@@ -171,6 +191,7 @@ class AutoTSNMF(
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "estimator": [TSNMF, None],
         "missing_values": [Real, None],
+        "outliers": ["boolean", None],
         "cache": [str, Path, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -190,6 +211,7 @@ class AutoTSNMF(
         max_time: float | None = None,
         estimator: TSNMF | None = None,
         missing_values: float | None = None,
+        outliers: bool | None = None,
         cache: str | Path | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -205,6 +227,7 @@ class AutoTSNMF(
         self.max_time = max_time
         self.estimator = estimator
         self.missing_values = missing_values
+        self.outliers = outliers
         self.cache = cache
         self.random_state = random_state
         self.verbose = verbose
@@ -266,9 +289,8 @@ class AutoTSNMF(
     def base_estimator(self) -> TSNMF:
         """Return an unfitted TSNMF with the parameters that are not searched."""
         base = clone(self.estimator or TSNMF())
-        if self.missing_values is not None:
-            base.set_params(missing_values=self.missing_values)
-        return base
+        given = {"missing_values": self.missing_values, "outliers": self.outliers}
+        return base.set_params(**{k: v for k, v in given.items() if v is not None})
 
     @property
     def _n_features_out(self) -> int:
@@ -318,8 +340,13 @@ class AutoTSNMF(
         self.search_results_ = results(prober.previews, fits)
         compared = [each for each in prober.previews if each.k == self.n_clusters_]
         self._compared, self._rows = compared, prober.rows
-        labels = to_numpy(self.labels_)
+        labels = best.model.state_.placed_labels
         self.alternatives_ = alternatives(compared, prober, labels)
+        self.children_, self.distances_ = hierarchy(compared, labels[prober.rows])
+        found = assess(best.model, prober.seed)
+        self.structure_, self.confidence_ = found.structure, found.confidence
+        if self.n_clusters_ > 1:
+            warn_of_nothing(found.structure)
         self.out_of_time_ = prober.out_of_time
 
     def edge_information(
@@ -350,30 +377,6 @@ class AutoTSNMF(
             are passed over; NaN if none had.
         """
         return information_in(self, others, labels)
-
-    def predict(self, X: Any, *, mask: Any = None) -> Array:
-        """Cluster of each sample, by the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X, mask=mask)
-
-    def transform(self, X: Any, *, mask: Any = None) -> Array:
-        """Coefficients of samples, by the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.transform(X, mask=mask)
-
-    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
-        """``fit`` and then ``transform``."""
-        return self.fit(X, mask=mask).transform(X, mask=mask)
-
-    def impute(self, X: Any, *, mask: Any = None) -> Array:
-        """Samples with their missing entries filled, by the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.impute(X, mask=mask)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Images reconstructed from coefficients, by the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.inverse_transform(X)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the scores over the grid, and over the numbers of clusters.

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -18,6 +19,27 @@ from twofold.estimators.labels import mean_rows
 from twofold.estimators.mapping import Mapping
 from twofold.estimators.reading import to_stack
 from twofold.estimators.scaling import largest_entry, new_divisors, scaled
+
+LEAST_STRUCTURE = 0.4
+"""Structure from which on there are clusters; docs/number.md has what noise reaches."""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What can be told of a fit without labels."""
+
+    # A - A_0 + B - 1/2 of ``core.structure``: about 0 where there is nothing to be
+    # found, and up to 1.5.
+    structure: float
+    agreement: float  # A, adjusted Rand index of clusters by halves of the samples
+    # (n,), as X: how probable it is that a sample is of the majority class of its
+    # cluster, so that of samples of 0.9 nine in ten should be; None in a model file.
+    confidence: np.ndarray | None
+
+    @property
+    def found(self) -> bool:
+        """Whether there are clusters."""
+        return self.structure >= LEAST_STRUCTURE
 
 
 @dataclass(frozen=True)
@@ -49,6 +71,17 @@ class FittedState:
     sample_weight: np.ndarray | None = None
     # (n_found, k), centers as read from a model file; None to compute them when needed
     known_centers: Array | None = None
+    assessment: Assessment | None = None  # None if the fit was not assessed
+    # Of training samples alone, and not in model files: shares (rows, 2) of the edges
+    # to the own cluster and to the next one, and the row (n,) of each sample of X.
+    edge_shares: np.ndarray | None = None
+    row_of: np.ndarray | None = None
+
+    @property
+    def placed_labels(self) -> np.ndarray:
+        """The cluster of each training sample as X, also of those that are outliers."""
+        assert self.row_of is not None
+        return self.labels[self.row_of]
 
     def predict(self, samples: Array, missing: Array | None = None) -> Prediction:
         """Predict the coefficients of completed samples (m, c, h, w).
@@ -127,13 +160,19 @@ class FittedState:
         """
         if self.assign_labels == "k-means":
             return self._nearest_center(prediction.coefficients)
-        xp = array_namespace(prediction.coefficients)
-        members = like(indicator(self.labels).toarray(), prediction.coefficients)
-        votes = sum(edges.sums(members) for edges in prediction.edges)
+        xp, votes = array_namespace(prediction.coefficients), self.votes_of(prediction)
         labels, joined = xp.argmax(votes, axis=1), xp.any(votes > 0, axis=1)
         if xp.all(joined):  # the centers are costly to compute
             return labels
         return xp.where(joined, labels, self._nearest_center(prediction.coefficients))
+
+    def votes_of(self, prediction: Prediction) -> Array:
+        """Return the weights (m, k) of the edges of samples to each cluster."""
+        members = like(indicator(self.labels).toarray(), prediction.coefficients)
+        votes: Any = 0.0  # the sum becomes an array
+        for edges in prediction.edges:
+            votes = votes + edges.sums(members)
+        return votes
 
     @cached_property
     def centers(self) -> Array:

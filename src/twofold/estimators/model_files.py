@@ -28,7 +28,7 @@ from twofold.channels.network import NetworkError
 from twofold.core.arrays import to_numpy
 from twofold.core.missing.completion import Completion
 from twofold.core.prediction import Predictor, TrainingSide
-from twofold.estimators.fitted import FittedState
+from twofold.estimators.fitted import Assessment, FittedState
 from twofold.estimators.model_alignment import alignment_arrays, alignment_facts
 from twofold.estimators.model_channels import (
     check_channels,
@@ -269,6 +269,7 @@ def _parameters(model: TSNMF) -> dict[str, Any]:
 def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the fields of the record but ``about`` and the digest."""
     state, predictor = model.state_, model.state_.predictor
+    found = state.assessment
     names = getattr(model, "feature_names_in_", None)
     fit = {
         "scale": state.scale,
@@ -283,6 +284,9 @@ def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "mapping": mapping_facts(state.mapping),
         "alignment": alignment_facts(state.alignment),
         "neighbor_recall": model.neighbor_recall_,
+        "assessment": None
+        if found is None
+        else {"structure": found.structure, "agreement": found.agreement},
     }
     named = isinstance(model.channels, str)
     return {
@@ -355,6 +359,7 @@ def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
     )
     complete = "completion.gain" in arrays
     shape, mapping = arrays["components_"].shape[1:], fit.mapping
+    told = fit.assessment
     return FittedState(
         components=arrays["components_"],
         projections=(arrays["left.directions"], arrays["right.directions"]),
@@ -369,6 +374,9 @@ def _fitted_state(fit: Fit, arrays: dict[str, np.ndarray]) -> FittedState:
         alignment=None if fit.alignment is None else fit.alignment.make(arrays),
         mapping=None if mapping is None else mapping.make(shape, fit.scale),
         known_centers=arrays["centers"],
+        assessment=None
+        if told is None
+        else Assessment(told.structure, told.agreement, None),
     )
 
 

@@ -34,6 +34,13 @@ class NewerVersionError(ValueError):
     """Raised for an intact file that this version of twofold cannot read."""
 
 
+class AssessmentFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was told of a fit without labels, see ``Assessment``."""
+
+    structure: Annotated[float, Meta(ge=-2.5, le=1.5)]
+    agreement: Annotated[float, Meta(ge=-1, le=1)]
+
+
 class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts of a fit, named as in ``FittedState`` and ``Predictor``."""
 
@@ -49,6 +56,7 @@ class Fit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mapping: MappingFacts | None = None  # None for pixels, and in files of old
     alignment: AlignmentFacts | None = None  # None if images stay where they are
     neighbor_recall: Annotated[float, Meta(ge=0, le=1)] | None = None
+    assessment: AssessmentFacts | None = None  # None if it was not assessed
 
     def __post_init__(self) -> None:
         """Check the names of the graph and of the weights."""
@@ -121,7 +129,7 @@ class Spec(NamedTuple):
 ARRAYS = {
     "components_": Spec("k sample"),
     "coefficients_": Spec("n k", 0),
-    "labels_": Spec("n", 0, dtype="int64"),
+    "labels_": Spec("n", -1, dtype="int64"),  # -1: outliers
     "reconstruction_error_": Spec("n", 0),
     "left_projection_": Spec("map_height left", orthonormal=True),
     "right_projection_": Spec("map_width right", orthonormal=True),
@@ -235,8 +243,12 @@ def check_values(arrays: dict[str, np.ndarray], fit: Fit) -> None:
         _check_map_norm(fit.mapping.typical_norm, arrays["components_"])
     check_weights([fit.weights], arrays["components_"])
     n_found = len(arrays["centers"])
-    for name in ("labels_", "fitted_labels"):
-        if not np.array_equal(np.unique(arrays[name]), np.arange(n_found)):
+    names = {
+        "labels_": np.union1d(arrays["labels_"], np.arange(-1, n_found))[1:],
+        "fitted_labels": np.unique(arrays["fitted_labels"]),
+    }
+    for name, found in names.items():
+        if not np.array_equal(found, np.arange(n_found)):
             raise ValueError(f"{name} must name {n_found} clusters, from 0 on")
 
 

@@ -77,13 +77,13 @@ class FitProgress:
         return bool(task.call_on_fit_task_end(**self.arguments))
 
 
-def warn(message: str) -> None:
-    """Issue a ConvergenceWarning that points at the line of the user's call."""
+def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
+    """Issue a warning that points at the line of the user's call."""
     # Skip the frames of this package, and of scikit-learn's wrappers around fit.
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_unfinished(estimator: Any, n_iter: int, reason: str) -> None:

@@ -113,3 +113,20 @@ def ordered_and_scaled(samples: Array, order: np.ndarray, divisor: Array) -> Arr
         # Not ``take``, which would copy a transposed view as a whole.
         result[rows] = scaled(samples[given], divisor[rows])
     return result
+
+
+def standardized(images: np.ndarray) -> np.ndarray:
+    """Return images as float32 rows of mean 0 and norm 1; blank images become 0."""
+    rows = images.reshape(len(images), -1)
+    standard = np.empty(rows.shape, dtype=np.float32)
+    # A row whose norm is due to rounding alone is blank.
+    rounding = 8 * float(np.finfo(np.result_type(rows, np.float32)).eps)
+    for some in row_blocks(*rows.shape):
+        block = rows[some].astype(np.float64)
+        # Scaled to a largest entry of 1: squares cannot overflow.
+        block /= positive_or_one(np.abs(block).max(axis=1, keepdims=True))
+        block -= block.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(block, axis=1, keepdims=True)
+        blank = norms <= rounding * rows.shape[1] ** 0.5
+        standard[some] = np.where(blank, 0, block / np.where(blank, 1, norms))
+    return standard

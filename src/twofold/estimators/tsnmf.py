@@ -137,6 +137,10 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         Identical samples: "merge" makes one sample of them that is weighted by their
         number in graphs, centroids and labels; "keep" counts each, as the paper does.
         Then they fill each other's neighbour lists. Either way they share a label.
+    outliers : bool, default=False
+        Whether samples that belong nowhere get the label -1: those in places that are
+        sparse for the collection, as others see them and as pixels. ``predict`` gives
+        every sample a cluster.
     device : str or None, default=None
         A PyTorch device for the iterations, such as ``"cuda"``. The fitted arrays are
         moved back to where X lies. If None, the fit runs where X lies.
@@ -224,6 +228,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         "scale": [StrOptions(set(SCALES))],
         "missing_values": [Real, None],
         "duplicates": [StrOptions(set(DUPLICATES))],
+        "outliers": ["boolean"],
         "device": [str, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -252,6 +257,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         scale: str = "auto",
         missing_values: float | None = None,
         duplicates: str = "merge",
+        outliers: bool = False,
         device: str | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -276,6 +282,7 @@ class TSNMF(CallbackSupportMixin, PredictionMixin, ClusterMixin, BaseEstimator):
         self.scale = scale
         self.missing_values = missing_values
         self.duplicates = duplicates
+        self.outliers = outliers
         self.device = device
         self.random_state = random_state
         self.verbose = verbose

@@ -58,6 +58,7 @@ def cluster(
     max_memory: options.MaxMemory = None,
     missing: options.Missing = None,
     align: options.AlignImages = None,
+    outliers: options.Outliers = False,
     seed: options.Seed = 0,
     max_time: options.MaxTime = None,
     cache: options.Cache = None,
@@ -105,6 +106,7 @@ def cluster(
         cache=cache,
         missing=missing,
         align=align and align.value,
+        outliers=outliers,
         device=device,
         seed=seed,
     )

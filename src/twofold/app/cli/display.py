@@ -52,9 +52,26 @@ class Lines(Silent):
         if "neighbors_found" in facts:
             found = f"{facts['neighbors_found']:.1%}"
             tell(f"neighbours are approximate: {found} of the nearest are found")
+        if "outliers" in facts:
+            tell(f"{_counted(facts['outliers'], 'sample')} of no cluster (-1)")
+        if "structure" in facts:
+            _print_structure(facts)
         clusters = _counted(facts["clusters"], "cluster")
         tell(f"{clusters} after {_counted(facts['iterations'], 'iteration')}")
         tell(f"Report: {facts['report']}")
+
+
+def _print_structure(facts: dict[str, Any]) -> None:
+    """Print how much speaks for clusters, with a warning if it is nothing."""
+    tell(f"structure: {facts['structure']:.2f} (noise has about 0)")
+    if not facts["found"]:
+        hint = facts.get("hint")
+        more = f"; for ordinary photos try {hint}" if hint else ""
+        say(
+            "Warning",
+            "the samples do not look as if they had any clusters: do not trust these"
+            f"{more}",
+        )
 
 
 def _print_choice(facts: dict[str, Any]) -> None:
@@ -75,10 +92,6 @@ def _print_choice(facts: dict[str, Any]) -> None:
             f"{directions}, energy weight {chosen['energy_weight']:g}; score "
             f"{chosen['score']:.2f}"
         )
-        if not facts.get("stand_out", True) and facts["clusters"] > 1:
-            hint = facts.get("hint")
-            more = f"; for ordinary photos try {hint}" if hint else ""
-            say("Warning", f"these clusters hardly stand out from chance{more}")
     if facts["out_of_time"]:
         tell("--max-time was up before all settings were tried")
 
@@ -91,16 +104,13 @@ def _print_representation(images: float | None, network: float | None) -> None:
 
 
 def _print_number(
-    chosen: int, confidence: float, likely: tuple[int, int], at_end: bool, **_: Any
+    chosen: int, likely: tuple[int, int], at_end: bool, unsure: bool, **_: Any
 ) -> None:
     """Print the chosen number of clusters."""
-    from twofold.app.report import UNSURE
-
     low, high = likely
     span = f"{low}" if low == high else f"{low} to {high}"
-    clusters = _counted(chosen, "cluster")
-    tell(f"chosen: {clusters} (confidence {confidence:.0%}, likely {span})")
-    if confidence < UNSURE:
+    tell(f"chosen: {_counted(chosen, 'cluster')} (likely {span})")
+    if unsure:
         say(
             "Warning",
             "the data do not say clearly how many clusters there are; the report shows "

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
     """Return what a summary says; ``missing`` is the value of missing entries."""
+    import numpy as np
+
     from twofold.app.checks import missing_entries
     from twofold.app.workflow import fitted_model
     from twofold.core.arrays import to_numpy
@@ -22,11 +24,16 @@ def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
         "images": len(collection.images),
         "shape": list(collection.images.shape[1:]),
         "skipped": len(collection.skipped),
-        "clusters": len(set(to_numpy(model.labels_).tolist())),
+        "clusters": len(np.unique(model.state_.labels)),
         "iterations": model.n_iter_,
     }
     if model.neighbor_recall_ is not None:
         facts["neighbors_found"] = model.neighbor_recall_
+    if model.outliers:
+        facts["outliers"] = int((to_numpy(model.labels_) < 0).sum())
+    told = model.state_.assessment
+    if told is not None and facts["clusters"] > 1:
+        facts |= {"structure": round(told.structure, 4), "found": told.found}
     facts |= choice_facts(found.model, collection) | alignment_facts(model)
     if missing is not None:
         marked = missing_entries(collection.images, missing)
@@ -63,13 +70,12 @@ def choice_facts(
     """Return the choices of a search as plain values; none without a search.
 
     ``chosen`` has the chosen parameters and their ``score``, which is None if nothing
-    could be compared. ``stand_out`` says whether the clusters do, beyond chance;
-    ``out_of_time`` whether the time limit ended the search.
+    could be compared. ``out_of_time`` says whether the time limit ended the search.
     ``cluster_numbers`` has the fields of ``Curve``, if several numbers were tried.
     """
     from twofold import TSNMF
     from twofold.app.collection import NETWORK
-    from twofold.app.results import channels_of, stand_out
+    from twofold.app.results import channels_of
 
     if isinstance(model, TSNMF):
         return {}
@@ -80,11 +86,13 @@ def choice_facts(
     chosen |= {name: getattr(best, name) for name in names}
     chosen["score"] = _plain(score)
     facts: dict[str, Any] = {"chosen": chosen, "out_of_time": model.out_of_time_}
-    if math.isfinite(score):
-        facts["stand_out"] = bool(stand_out(score, model.n_clusters_))
     curve = model.cluster_numbers_
     if curve is not None:
-        facts["cluster_numbers"] = {**asdict(curve), "at_end": curve.at_end}
+        facts["cluster_numbers"] = {
+            **asdict(curve),
+            "at_end": curve.at_end,
+            "unsure": curve.unsure,
+        }
     return facts
 
 

@@ -55,7 +55,8 @@ class ModelRequest:
     missing: float | None  # value of missing entries
     align: bool | str  # as the parameter of TSNMF
     seed: int
-    device: str | None = None  # as the parameter of TSNMF
+    outliers: bool = False  # as the parameters of TSNMF
+    device: str | None = None
 
 
 def read_request(
@@ -68,6 +69,7 @@ def read_request(
     cache: Path | None,
     missing: float | None,
     align: str | None = None,
+    outliers: bool = False,
     device: str | None = None,
     seed: int,
 ) -> ModelRequest:
@@ -112,6 +114,7 @@ def read_request(
         missing=missing,
         align=align if align == "shifts" else align is not None,
         seed=seed,
+        outliers=outliers,
         device=device,
     )
 
@@ -194,7 +197,10 @@ def make_model(request: ModelRequest) -> "TSNMF | AutoTSNMF":
     _check_channels(request.channels)
     check_device(request.device)
     base = TSNMF(
-        missing_values=request.missing, align=request.align, device=request.device
+        missing_values=request.missing,
+        align=request.align,
+        outliers=request.outliers,
+        device=request.device,
     )
     # The features of a network are made before, and compared as they are.
     channels = PIXELS if request.channels == NETWORK else request.channels

@@ -125,6 +125,10 @@ MaxTime = Annotated[
         help="When the search for settings tries nothing new. Default: no limit.",
     ),
 ]
+Outliers = Annotated[
+    bool,
+    typer.Option("--outliers", help="Give images that belong nowhere the cluster -1."),
+]
 Device = Annotated[
     str | None,
     typer.Option(

@@ -2,12 +2,10 @@
 
 from twofold.app.report.duplicates import near_duplicates
 from twofold.app.report.page import render
-from twofold.app.report.sections.search import UNSURE
 from twofold.app.report.summary import LARGEST_REPORT, Report, read_report, summarize
 
 __all__ = [
     "LARGEST_REPORT",
-    "UNSURE",
     "Report",
     "near_duplicates",
     "read_report",

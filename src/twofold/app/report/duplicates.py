@@ -6,8 +6,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 from sklearn.utils.extmath import randomized_svd
 
-from twofold.app.results import standardized
-from twofold.estimators.scaling import row_blocks
+from twofold.estimators.scaling import row_blocks, standardized
 
 _ALIKE = 0.99
 """Minimum correlation of the pixels of near-duplicates."""

@@ -13,7 +13,7 @@ import twofold
 from twofold.app.collection import NETWORK, Collection
 from twofold.app.report.clustering import Clustering, select_shown
 from twofold.app.report.items import Item, make_items, printable
-from twofold.app.report.schema import Count, Part
+from twofold.app.report.schema import Count, Number, Part
 from twofold.app.report.sections.alternatives import (
     Way,
     build_alternatives,
@@ -30,6 +30,7 @@ from twofold.app.report.sections.search import Search, build_search
 from twofold.app.report.sheets import Sheets, shown_sheets
 from twofold.app.results import Assignments, Moves, moves_of, typical_orders
 from twofold.estimators.auto import AutoTSNMF
+from twofold.estimators.fitted import LEAST_STRUCTURE
 from twofold.estimators.tsnmf import TSNMF
 
 Format = Literal["twofold report"]
@@ -101,6 +102,8 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     skipped: list[tuple[str, str]]  # files that were not read, with the reason
     items: list[Item]  # samples that are shown
     sheets: Sheets  # thumbnails of these samples
+    # How much speaks for clusters, see ``Assessment``; None in older files, and of one
+    structure: Number | None = None
     aligned: Moves | None = None  # how images were aligned before they were compared
     duplicate_groups: Count  # number of groups, shown or not
     duplicate_images: Count  # number of samples in them
@@ -128,6 +131,16 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
             raise ValueError("its clusters are not those of its images")
         if len(self.sheets.places) != len(self.items):
             raise ValueError("its thumbnails are not those of its images")
+
+    @property
+    def found(self) -> bool:
+        """Whether there are clusters, as far as is known."""
+        return self.structure is None or self.structure >= LEAST_STRUCTURE
+
+    @property
+    def least_structure(self) -> float:
+        """The structure from which on there are clusters."""
+        return LEAST_STRUCTURE
 
     @property
     def compared_by(self) -> str:
@@ -182,7 +195,10 @@ def summarize(
     """
     orders = typical_orders(assignments.clusters, typical)
     required = select_duplicates(duplicates, MOST_SHOWN // 4)
-    required |= {*select_outliers(typical), *select_pairs(collection)}
+    required |= {
+        *select_outliers(typical, assignments.outlier),
+        *select_pairs(collection),
+    }
     required |= select_alternatives(collection, search, assignments.clusters)
     shown = select_shown(orders, required, MOST_SHOWN)
     clustering = Clustering(
@@ -201,11 +217,18 @@ def summarize(
         skipped=[(printable(name), printable(why)) for name, why in collection.skipped],
         items=make_items(clustering, folder),
         sheets=shown_sheets(clustering),
+        structure=_structure(model),
         aligned=moves_of(model),
         duplicate_groups=len(duplicates),
         duplicate_images=sum(map(len, duplicates)),
         **{name: s.build(clustering) for name, s in SECTIONS.items() if s.build},
     )
+
+
+def _structure(model: TSNMF) -> float | None:
+    """Return how much speaks for several clusters."""
+    found = model.state_.assessment
+    return None if found is None or model.n_clusters == 1 else round(found.structure, 4)
 
 
 def _features_shape(collection: Collection) -> list[int] | None:

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from twofold.channels import BANKS, Bank
-from twofold.core.arrays import to_numpy
 from twofold.core.modularity import modularity
 from twofold.estimators.given import GivenSamples
 from twofold.estimators.parameters import draw_seeds
@@ -200,13 +199,20 @@ class CandidateProber:
         return self.out_of_time
 
     @property
+    def sample_weight(self) -> np.ndarray | None:
+        """Weights of the samples of the previews; None if all are 1."""
+        weights = self.given.copies.weights
+        return None if weights is None else weights[self.subset]
+
+    @property
     def rows(self) -> np.ndarray:
         """The samples of the previews as rows of X."""
         return self.given.copies.rows_of(self.given.order)[self.subset]
 
     def labels_of(self, model: Any) -> np.ndarray:
         """Return the labels of a fitted model for the samples of the previews."""
-        return to_numpy(model.labels_)[self.rows]
+        placed: np.ndarray = model.state_.placed_labels
+        return placed[self.rows]
 
     def labels_as_given(self, labels: np.ndarray) -> np.ndarray:
         """Return the labels of previews in the order of X; -1 for all other samples."""

@@ -14,11 +14,13 @@ from twofold.core.communities import graph_clusters, in_order
 from twofold.core.edge_information import edge_information, raise_information
 from twofold.core.kmeans import kmeans_labels
 from twofold.core.modularity import modularity, refine_labels
+from twofold.core.planted import merge_tree
 from twofold.core.spectral import spectral_embedding
 from twofold.estimators.search.candidates import (
     CandidateProber,
     Preview,
     best_graphs,
+    by_score,
 )
 from twofold.estimators.search.offers import nearly_best
 from twofold.estimators.search.views import Candidate
@@ -134,3 +136,14 @@ def _mean_graph(kinds: Sequence[Sequence[csr_array]]) -> csr_array:
         for graph in kind
     ]
     return csr_array(sum(graphs[1:], graphs[0]))
+
+
+def hierarchy(
+    previews: Sequence[Preview], labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the merges of clusters in the consensus graph of previews."""
+    if previews:
+        graph = consensus_graph(previews, by_score(previews)[0].labels)
+    else:  # nothing is known of them: they are merged in their order
+        graph = csr_array((len(labels), len(labels)))
+    return merge_tree(graph, labels)

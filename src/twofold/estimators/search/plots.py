@@ -76,5 +76,5 @@ def _draw_curve(curve: Curve, axis: Any) -> None:
     axis.axvspan(*curve.likely, alpha=0.2, label="likely")
     axis.axvline(curve.chosen, linestyle="--", label=f"chosen: {curve.chosen}")
     axis.set(xlabel="n_clusters", ylabel="score")
-    axis.set_title(f"Confidence {curve.confidence:.0%}")
+    axis.set_title("Score of each number of clusters")
     axis.legend()

@@ -17,6 +17,7 @@ class Cluster(Part, frozen=True):
     # Reconstruction of the mean coefficients, or of features the mean image.
     centroid: Picture
     items: list[Count]  # positions of the shown samples, the most typical first
+    confidence: Fraction | None = None  # mean of the samples; None in older files
 
 
 def build_clusters(clustering: Clustering) -> list[Cluster]:
@@ -30,6 +31,7 @@ def build_clusters(clustering: Clustering) -> list[Cluster]:
             tightness=round(float(clustering.typical[order].mean()), 4),
             centroid=data_uri(picture_of(centroid, low, high)),
             items=clustering.shown_positions(order.tolist()),
+            confidence=round(float(clustering.assignments.confidence[order].mean()), 4),
         )
         for number, (order, centroid) in enumerate(zip(orders, centroids, strict=True))
     ]

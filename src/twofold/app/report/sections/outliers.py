@@ -13,11 +13,19 @@ _TYPICAL = 0.99
 
 def build_outliers(clustering: Clustering) -> list[int]:
     """Return the positions of the outliers, the least typical sample first."""
-    return clustering.shown_positions(select_outliers(clustering.typical))
+    chosen = select_outliers(clustering.typical, clustering.assignments.outlier)
+    return clustering.shown_positions(chosen)
 
 
-def select_outliers(typical: np.ndarray) -> list[int]:
-    """Return the least typical samples: at most one in ten, and none above a limit."""
+def select_outliers(typical: np.ndarray, outlier: np.ndarray) -> list[int]:
+    """Return the samples that belong nowhere, the least typical ones first.
+
+    If none was looked for, or found: the least typical samples, at most one in ten, and
+    none above a limit.
+    """
+    if outlier.any():
+        found = np.flatnonzero(outlier)
+        return found[np.argsort(typical[found], kind="stable")].tolist()
     count = min(_MOST_OUTLIERS, len(typical) // 10)
     least = np.argsort(typical, kind="stable")[:count]
     return least[typical[least] < _TYPICAL].tolist()

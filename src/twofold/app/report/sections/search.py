@@ -8,12 +8,10 @@ from twofold.app.collection import Collection
 from twofold.app.report.chart import line_chart
 from twofold.app.report.clustering import Clustering
 from twofold.app.report.schema import Count, Fraction, Number, Part
-from twofold.app.results import stand_out, tried_by
+from twofold.app.results import tried_by
 from twofold.channels import PIXELS
 from twofold.estimators.auto import AutoTSNMF
-
-UNSURE = 0.5
-"""Confidence below which the number of clusters is reported as unclear."""
+from twofold.estimators.search.cluster_numbers import is_wide
 
 _MAX_PREVIEWS = 10
 """Maximum number of candidates in the table."""
@@ -35,8 +33,8 @@ class ClusterNumbers(Part, frozen=True):
     numbers: list[Count]  # in rising order
     scores: list[Number]  # score of each number
     chosen: Count
-    confidence: Fraction  # share of the resamples that choose the same number
     likely: tuple[Count, Count]  # smallest and largest likely number
+    confidence: Fraction | None = None  # of older files, which had another rule
 
     def __post_init__(self) -> None:
         rising = all(one < other for one, other in pairwise(self.numbers))
@@ -52,7 +50,7 @@ class ClusterNumbers(Part, frozen=True):
     @property
     def unsure(self) -> bool:
         """Whether the number of clusters is unclear."""
-        return self.confidence < UNSURE
+        return is_wide(self.likely)
 
     def chart(self) -> dict[str, Any]:
         """Return the scores over the numbers of clusters as a ``line_chart``.
@@ -86,11 +84,6 @@ class Search(Part, frozen=True):
     numbers: ClusterNumbers | None  # None if a single number was given
     compared: Compared | None = None  # None if no network was tried
 
-    def hardly_stand_out(self, n_clusters: int) -> bool:
-        """Return whether as many clusters stand out little from chance."""
-        score = self.fits[0].score if self.fits else None
-        return score is not None and n_clusters > 1 and not stand_out(score, n_clusters)
-
 
 def build_search(clustering: Clustering) -> Search | None:
     """Return a description of the search, or None if there was none."""
@@ -115,7 +108,6 @@ def describe_search(search: AutoTSNMF, collection: Collection) -> Search:
             numbers=curve.numbers,
             scores=list(map(float, curve.scores)),
             chosen=curve.chosen,
-            confidence=float(curve.confidence),
             likely=curve.likely,
         ),
         compared=Compared(**{name: _rounded(each) for name, each in compared.items()})
