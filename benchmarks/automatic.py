@@ -5,7 +5,6 @@ in the page, so that with --only some can be measured anew.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import automatic_criteria as criteria
@@ -20,7 +19,6 @@ from automatic_tables import (
     Found,
     Numbers,
     Plan,
-    Scores,
     all_means,
     lines,
     mean_of,
@@ -28,7 +26,6 @@ from automatic_tables import (
     measure,
     table,
 )
-from defaults import load
 
 import twofold
 
@@ -274,47 +271,11 @@ def compare_readings(plan: Plan) -> list[str]:
     ]
 
 
-def choose_numbers(plan: Plan) -> list[str]:
-    few = [name for name in plan.sets if len(np.unique(load(name)[1])) <= 20]
-    ranged = measure(parts.number_from_range, replace(plan, sets=few))
-    free = measure(parts.number_from_none, plan)
-    return [
-        "The number of clusters: chosen with each seed, and the number of the highest "
-        "score; the confidence in the choice, on average; the likely range, the widest "
-        "of all seeds; the mean distance from the number of classes; seconds of the "
-        "whole search on one core.",
-        numbers_table("of 2 to 20", ranged),
-        numbers_table("`None`", free),
-    ]
-
-
-def numbers_table(title: str, found: dict[str, list[Scores]]) -> str:
-    head = ["classes", "chosen", "highest score", "confidence", "likely", "off by"]
-    rows = [[title, *head, "seconds"]]
-    for name, seeds in found.items():
-        of = {key: np.array([seed[key] for seed in seeds]) for key in seeds[0]}
-        off = np.mean(np.abs(of["chosen"] / of["truth"] - 1))
-        rows.append(
-            [
-                name,
-                f"{of['truth'][0]:.0f}",
-                ", ".join(f"{k:.0f}" for k in of["chosen"]),
-                ", ".join(f"{k:.0f}" for k in of["peak"]),
-                f"{of['confidence'].mean():.0f}%",
-                f"{of['low'].min():.0f} to {of['high'].max():.0f}",
-                f"{off:.0%}",
-                f"{of['seconds'].mean():.1f}",
-            ]
-        )
-    return lines(rows)
-
-
 TABLES = {
     "judged": judge,
     "criteria": compare_criteria,
     "graphs": compare_graphs,
     "readings": compare_readings,
-    "numbers": choose_numbers,
 }
 
 

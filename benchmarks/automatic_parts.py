@@ -1,7 +1,6 @@
 """What benchmarks/automatic.py measures: one data set with one seed at a time."""
 
 import csv
-import time
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from math import inf
@@ -276,30 +275,4 @@ def restarts(name: str, seed: int) -> Found:
     return {
         "1 start": found[0],
         **{f"{STARTS} starts, {rule}": found[i] for rule, i in kept.items()},
-    }
-
-
-def number_from_range(name: str, seed: int) -> Scores:
-    """What is chosen of 2 to 20 clusters."""
-    return chosen_number(name, seed, range(2, 21))
-
-
-def number_from_none(name: str, seed: int) -> Scores:
-    """What is chosen where no number is given."""
-    return chosen_number(name, seed, None)
-
-
-def chosen_number(name: str, seed: int, wanted: range | None) -> Scores:
-    images, target = load(name)
-    begin = time.perf_counter()
-    curve = AutoTSNMF(wanted, random_state=seed).fit(images).cluster_numbers_
-    assert curve is not None  # several numbers were tried
-    return {
-        "truth": len(np.unique(target)),
-        "chosen": curve.chosen,
-        "peak": curve.numbers[int(np.argmax(curve.scores))],
-        "confidence": 100 * curve.confidence,
-        "low": curve.likely[0],
-        "high": curve.likely[1],
-        "seconds": time.perf_counter() - begin,
     }

@@ -215,13 +215,14 @@ def test_input_and_output_beside_each_other(place, source, out):
 # Tables
 
 
-def assignments(n=3):
+def assignments(n=3, outlier=None):
     rng = np.random.default_rng(0)
     return Assignments(
         coefficients=rng.uniform(size=(n, 2)),
         clusters=np.arange(n) % 2,
         confidence=rng.uniform(size=n).astype(np.float32),
         reconstruction_error=rng.uniform(size=n) * 1e-7,
+        outlier=np.arange(n) == outlier,
     )
 
 
@@ -236,6 +237,12 @@ def test_rows_have_six_digits_and_plain_values():
         assert confidence == pytest.approx(float(found.confidence[i]), rel=5e-6)
         assert error == pytest.approx(float(found.reconstruction_error[i]), rel=5e-6)
         assert len(repr(confidence).lstrip("0.")) <= 6
+
+
+def test_a_sample_that_belongs_nowhere_has_the_cluster_minus_one():
+    rows = list(assignment_rows("abc", assignments(outlier=1), "xyz"))
+    assert [row[1] for row in rows] == [0, -1, 0]
+    assert [type(row[1]) for row in rows] == [int] * 3
 
 
 @pytest.mark.parametrize("count", [2, 4])

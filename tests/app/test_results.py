@@ -17,6 +17,7 @@ from twofold.app.results import (
     typical_orders,
     typicality,
 )
+from twofold.estimators.assessment import _PLACED, assess, assessed
 
 COLOUR = np.moveaxis(problems.stack((24, 3, 5, 6)), 1, -1)
 GREY = np.rint(30 * (problems.images() + 4)).clip(0, 255)
@@ -160,13 +161,25 @@ def test_the_nearest_row_has_the_smallest_angle(rows, others):
 # Assignments
 
 
-def confidence_by_hand(model, coefficients, clusters):
-    """v_ij^2 / sum_l v_il^2 with loops, j being where the cluster's mean is largest."""
-    V, labels = np.asarray(model.coefficients_), np.asarray(model.labels_)
+def confidence_by_hand(model, X, clusters):
+    """The logistic regression of new samples, with loops over their edges."""
+    state = assessed(model.state_, model.n_clusters)
+    stack, missing = model._read_completed(X, None)
+    edges = state.predict_aligned(state.aligned(stack), missing).edges
+    agreement = np.log(max(state.assessment.agreement, 0.02))
+    size = np.log(len(state.labels) / model.n_clusters)
     found = []
-    for v, cluster in zip(coefficients, clusters, strict=True):
-        j = np.mean([V[i] for i in range(len(V)) if labels[i] == cluster], 0).argmax()
-        found.append(v[j] ** 2 / sum(x**2 for x in v))
+    for i, cluster in enumerate(clusters):
+        votes = np.zeros(model.n_clusters)
+        for side in edges:
+            ends = np.asarray(side.neighbors)[i]
+            for weight, j in zip(np.asarray(side.weights)[i], ends, strict=True):
+                votes[state.labels[j]] += weight
+        own, others = votes[cluster], np.delete(votes, cluster)
+        total = votes.sum() or 1.0
+        place = np.log((own / total + 0.02) / (max(others) / total + 0.02))
+        log_odds = np.dot(_PLACED, [place, agreement, size, 1.0])
+        found.append(1 / (1 + np.exp(-log_odds)))
     return np.array(found)
 
 
@@ -202,10 +215,8 @@ def test_assignments_of_the_training_samples(X, options):
     np.testing.assert_allclose(
         found.reconstruction_error, model.reconstruction_error_ / norms_of(X)
     )
-    np.testing.assert_allclose(
-        found.confidence,
-        confidence_by_hand(model, model.coefficients_, model.labels_),
-    )
+    np.testing.assert_array_equal(found.confidence, assess(model).confidence)
+    assert not found.outlier.any()
 
 
 @pytest.mark.parametrize(("X", "options"), CASES)
@@ -222,8 +233,9 @@ def test_assignments_of_new_samples(X, options):
     )
     np.testing.assert_allclose(
         found.confidence,
-        confidence_by_hand(model, found.coefficients, found.clusters),
+        confidence_by_hand(model, X[half:], found.clusters),
     )
+    assert not found.outlier.any()
 
 
 # Missing entries
@@ -357,8 +369,9 @@ def test_tensors(images, dtype):
             assert isinstance(array, np.ndarray)
         np.testing.assert_array_equal(found.clusters, clusters.numpy())
         np.testing.assert_array_equal(found.coefficients, coefficients.numpy())
-        expected = confidence_by_hand(model, found.coefficients, found.clusters)
-        np.testing.assert_allclose(found.confidence, expected, rtol=1e-5)
+    expected = confidence_by_hand(model, X, model.predict(X).numpy())
+    found = assign_new(model, X).confidence
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
     errors = assign_trained(model, X).reconstruction_error
     expected = model.reconstruction_error_.numpy() / norms_of(images)
     np.testing.assert_allclose(errors, expected, rtol=1e-4)
@@ -373,7 +386,7 @@ def test_fewer_clusters_than_were_asked_for():
     assert found.coefficients.shape == (10, 3)
     np.testing.assert_allclose(
         found.confidence,
-        confidence_by_hand(model, found.coefficients, found.clusters),
+        confidence_by_hand(model, X, found.clusters),
     )
     orders = typical_orders(found.clusters, typicality(X, found.clusters))
     assert [len(order) for order in orders] == [5, 5]

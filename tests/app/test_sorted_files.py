@@ -40,6 +40,16 @@ def test_files_of_each_cluster_are_together(tmp_path, how):
     assert links == [how == "link"] * 12
 
 
+def test_files_of_no_cluster_are_together_too(tmp_path):
+    paths = write(tmp_path / "in", [f"{i}.png" for i in range(4)])
+    found = sort_files(tmp_path / "out", paths, np.array([1, -1, 0, -1]), "copy")
+    names = {b"1/0.png": 0, b"outliers/1.png": 1, b"0/2.png": 2, b"outliers/3.png": 3}
+    assert sorted_content(tmp_path / "out") == {
+        name: os.fsencode(paths[i]) for name, i in names.items()
+    }
+    assert [path for path, _ in found] == [str(path) for path in paths]
+
+
 @pytest.mark.parametrize("how", ["copy", "link"])
 def test_odd_names_are_kept(tmp_path, how):
     paths = write(tmp_path / "in", ODD_NAMES)

@@ -4,7 +4,7 @@ import numpy as np
 import problems
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import twofold.estimators.search.candidates
 from twofold import TSNMF, AutoTSNMF
@@ -19,7 +19,7 @@ from twofold.estimators.search.candidates import (
     excess_by_kind,
     score,
 )
-from twofold.estimators.search.cluster_numbers import curve_of
+from twofold.estimators.search.cluster_numbers import Curve, choose_number
 from twofold.estimators.search.views import Candidate
 from twofold.metrics import clustering_accuracy
 from twofold.progress import Event, listening
@@ -237,10 +237,10 @@ def test_without_any_time_there_is_one_look_and_one_fit(images):
     assert clustering_accuracy(problems.groups(), auto.labels_) == 1
 
 
-def test_without_any_time_no_other_number_is_looked_at(images):
+def test_without_any_time_the_number_is_chosen_from_one_look(images):
     auto = AutoTSNMF(range(2, 9), max_time=0, random_state=0).fit(images)
     assert auto.search_results_["stage"] == ["preview", "fit"]
-    assert auto.cluster_numbers_.numbers == [auto.n_clusters_]
+    assert auto.cluster_numbers_.chosen == auto.n_clusters_ == 3
     assert auto.out_of_time_
 
 
@@ -370,9 +370,101 @@ def test_other_parameters_are_refused(images, parameters, message):
         AutoTSNMF(3, **parameters).fit(images)
 
 
-def test_a_curve_of_one_number_is_sure_of_it(previews):
-    curve = curve_of({3: previews, 4: []}, 0)
-    assert (curve.numbers, curve.chosen, curve.confidence) == ([3], 3, 1.0)
+# How many
+
+
+def test_a_curve_of_one_number_is_sure_of_it(images):
+    candidates = [Candidate("pixels", "heat", 4, 7, 1.0)]
+    curve = choose_number(prober_of(images), candidates, [3], refine=True)
+    assert curve == Curve([3], [1.0], 3, (3, 3))
+    assert not curve.at_end
+    assert not curve.unsure
+
+
+def test_what_cannot_be_a_number_of_clusters_is_not_chosen(images):
+    candidates = [Candidate("pixels", "heat", 4, 7, 1.0)]
+    assert choose_number(prober_of(images), candidates, [1, 60], refine=True) is None
+    curve = choose_number(prober_of(images), candidates, [1, 2, 3, 60], refine=False)
+    assert (curve.numbers, curve.chosen) == ([2, 3], 3)
+
+
+@pytest.mark.parametrize(
+    ("likely", "unsure"),
+    [
+        *(((4, 4), False), ((2, 4), False), ((2, 5), True)),
+        *(((10, 15), False), ((10, 16), True), ((40, 60), False)),
+    ],
+)
+def test_a_wide_range_is_no_clear_number(likely, unsure):
+    assert Curve([2], [1.0], 2, likely).unsure is unsure
+
+
+# The hierarchy
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Six groups of images, two and two of them alike, and a search for six."""
+    rng = np.random.default_rng(0)
+    target = np.repeat(np.arange(6), 12)
+    means = 2 * rng.normal(size=(3, 8, 8))[[0, 1, 2, 0, 1, 2]]
+    means += 0.5 * rng.normal(size=(6, 8, 8))
+    images = means[target] + 0.3 * rng.normal(size=(72, 8, 8))
+    options = {"channels": "pixels", "max_fits": 4, "random_state": 0}
+    return AutoTSNMF(6, **options).fit(images), target
+
+
+def test_clusters_that_are_alike_are_merged_first(pairs):
+    auto, target = pairs
+    assert clustering_accuracy(target, auto.labels_) == 1
+    assert auto.children_.shape == (5, 2)
+    assert sorted(auto.children_.ravel()) == list(range(10))
+    assert (auto.children_.max(axis=1) < 6 + np.arange(5)).all()
+    assert auto.distances_.shape == (5,)
+    assert (np.diff(auto.distances_) >= 0).all()
+    assert auto.distances_[0] >= 0
+    assert clustering_accuracy(target % 3, auto.cut(3)) == 1
+
+
+def test_a_cut_merges_whole_clusters(pairs):
+    auto, _ = pairs
+    np.testing.assert_array_equal(auto.cut(6), auto.labels_)
+    np.testing.assert_array_equal(auto.cut(1), np.zeros(72))
+    groups = [[i] for i in range(6)]
+    for k, merged in zip((5, 4, 3, 2), auto.children_, strict=False):
+        groups.append(groups[merged[0]] + groups[merged[1]])
+        cut = auto.cut(k)
+        assert set(cut) == set(range(k))
+        # Of each cluster one name, and the merged ones have the same.
+        named = [set(cut[auto.labels_ == cluster]) for cluster in range(6)]
+        assert {len(names) for names in named} == {1}
+        assert len({min(named[cluster]) for cluster in groups[-1]}) == 1
+        first = [min(names) for names in named]
+        assert list(dict.fromkeys(first)) == list(range(k))
+
+
+@pytest.mark.parametrize("number", [0, 7, -1, 2.0, True, None, "3", [3]])
+def test_other_cuts_are_refused(pairs, number):
+    message = "n_clusters must be an integer from 1 to 6, the number of clusters that"
+    with pytest.raises(ValueError, match=message):
+        pairs[0].cut(number)
+
+
+def test_one_cluster_has_no_hierarchy(images):
+    auto = AutoTSNMF(1, random_state=0).fit(images)
+    assert (auto.children_.shape, auto.distances_.shape) == ((0, 2), (0,))
+    np.testing.assert_array_equal(auto.cut(1), np.zeros(60))
+    with pytest.raises(NotFittedError):
+        AutoTSNMF(3).cut(2)
+
+
+def test_there_is_a_hierarchy_where_no_graph_could_be_compared():
+    rng = np.random.default_rng(0)
+    far = 1000 * np.repeat(rng.random((6, 3)), 60, axis=0)
+    auto = AutoTSNMF(3, random_state=0).fit(far + rng.random((360, 3)))
+    assert np.isnan(auto.best_score_)
+    assert sorted(auto.children_.ravel()) == [0, 1, 2, 3]
+    assert len(np.unique(auto.cut(2))) == 2
 
 
 def test_a_look_is_better_than_chance_where_there_are_clusters(previews):

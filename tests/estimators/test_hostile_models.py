@@ -258,7 +258,7 @@ def test_records_that_lack_a_field(copy, name):
 
 
 def test_facts_that_lack_a_field(copy):
-    later = {"mapping", "alignment", "neighbor_recall"}
+    later = {"mapping", "alignment", "neighbor_recall", "assessment"}
     for name in read_record(copy)["fit"].keys() - later:
         before = (copy / NAME).read_bytes()
         edit_record(copy, lambda record, name=name: record["fit"].pop(name))

@@ -81,7 +81,7 @@ def _resolution(inside: float, expected: float) -> float:
 
     It is 1, that of the modularity, where the rates are nearly the same.
     """
-    a = inside / expected
+    a = inside / max(expected, _LEAST_SHARE)
     b = max(1 - inside, _LEAST_BETWEEN) / max(1 - expected, _LEAST_SHARE)
     return (a - b) / np.log(a / b) if a > 1.01 * b else 1.0
 

@@ -21,13 +21,16 @@ from scipy.stats import rankdata
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors
 
-from twofold.core.arrays import positive_or_one
+from twofold.core.arrays import positive_or_one, slices
 from twofold.core.communities import graph_clusters
 from twofold.core.graphs.construction import build_graph
 from twofold.core.isometry import shortened
 
 _LARGEST_HALF = 2000
 """Most samples of a half that is clustered."""
+
+_BLOCK = 8192
+"""Number of samples that are compared at once."""
 
 _N_VOTERS = 5
 """Number of neighbours of a sample that name its cluster."""
@@ -87,7 +90,7 @@ def measure_structure(
     some = np.arange(n)
     if n > 2 * _LARGEST_HALF:
         some = np.sort(random.choice(n, 2 * _LARGEST_HALF, replace=False))
-    few = [side[some] for side in sides]
+    few = [side[some].astype(float, copy=False) for side in sides]
     cloud = _by_halves(surrogate_cloud(few, random), *graph, k, random, splits // 2)
     return Structure(
         _mean_agreement(found),
@@ -99,15 +102,12 @@ def measure_structure(
 
 def _short(side: np.ndarray) -> np.ndarray:
     """Return as few coordinates as give the same distances and products."""
-    side = np.asarray(side, dtype=float)
     return shortened(side[None])[0] if side.shape[1] > len(side) else side
 
 
 def beside(sides: Sides) -> np.ndarray:
     """Return both sides beside each other, each of mean square norm 1: (n, d + d')."""
-    return np.hstack(
-        [side / np.sqrt(np.vecdot(side, side).mean() or 1.0) for side in sides]
-    )
+    return np.hstack([side / _scale(side) for side in sides])
 
 
 def joint_graph(sides: Sides, kind: str, n_neighbors: int) -> csr_array:
@@ -158,24 +158,48 @@ def _by_halves(
 
     A half is clustered by its own graph, and its samples name the clusters of all.
     """
-    points, n, found = beside(sides), len(sides[0]), []
+    n, found = len(sides[0]), []
     for _ in range(splits):
         order = random.permutation(n)
         for half in (order[: n // 2], order[n // 2 :]):
             half = half[:_LARGEST_HALF]
-            graph = joint_graph([side[half] for side in sides], kind, n_neighbors)
-            own = graph_clusters(graph, k, 0, n_init=3, exchanges=False)
-            found.append(_voted(points, points[half], own))
+            own = [side[half].astype(float, copy=False) for side in sides]
+            graph = joint_graph(own, kind, n_neighbors)
+            labels = graph_clusters(graph, k, 0, n_init=3, exchanges=False)
+            found.append(_voted(sides, half, labels))
     return found
 
 
-def _voted(points: np.ndarray, named: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the cluster that most of the nearest named points have, of each point."""
-    near = NearestNeighbors(n_neighbors=min(_N_VOTERS, len(named))).fit(named)
-    listed = labels[near.kneighbors(points, return_distance=False)]
-    votes = (listed[:, :, None] == np.arange(1 + labels.max())).sum(axis=1) * 1.0
-    votes[np.arange(len(points)), listed[:, 0]] += 0.5  # the nearest decides ties
-    return votes.argmax(axis=1)
+def _voted(sides: Sides, named: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the cluster that most of the nearest named samples have, of each sample.
+
+    By blocks in single precision, since all samples are compared, however many.
+    """
+    scales = [_scale(side) for side in sides]
+    points = _scaled_beside(sides, scales, named)
+    near = NearestNeighbors(n_neighbors=min(_N_VOTERS, len(named))).fit(points)
+    found = []
+    for block in slices(len(sides[0]), _BLOCK):
+        listed = labels[
+            near.kneighbors(_scaled_beside(sides, scales, block), return_distance=False)
+        ]
+        votes = (listed[:, :, None] == np.arange(1 + labels.max())).sum(axis=1) * 1.0
+        votes[np.arange(len(votes)), listed[:, 0]] += 0.5  # the nearest decides ties
+        found.append(votes.argmax(axis=1))
+    return np.concatenate(found)
+
+
+def _scale(side: np.ndarray) -> float:
+    """Return the root mean square norm of the rows of one side, or 1."""
+    return float(np.sqrt(np.vecdot(side, side).mean())) or 1.0
+
+
+def _scaled_beside(
+    sides: Sides, scales: Sequence[float], rows: slice | np.ndarray
+) -> np.ndarray:
+    """Return some rows of ``beside`` in single precision."""
+    parts = [side[rows] / scale for side, scale in zip(sides, scales, strict=True)]
+    return np.hstack(parts).astype(np.float32)
 
 
 def _mean_agreement(found: Sequence[np.ndarray]) -> float:

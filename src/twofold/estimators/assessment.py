@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from twofold.core.arrays import to_numpy
+from twofold.core.modularity import indicator
 from twofold.core.structure import Structure, kept_share, measure_structure
 from twofold.estimators.fitted import LEAST_STRUCTURE, Assessment, FittedState
 from twofold.estimators.progress import warn
@@ -49,7 +50,7 @@ def assess(model: "TSNMF", seed: int = 0) -> Assessment:
     """
     check_is_fitted(model)
     state: FittedState = model.state_
-    if state.edge_shares is None or state.row_of is None:
+    if state.graphs is None or state.row_of is None:
         raise ValueError(
             "model must have been fitted here, got one from a file, which has no "
             "graph; fit it again"
@@ -58,11 +59,15 @@ def assess(model: "TSNMF", seed: int = 0) -> Assessment:
     kept = kept_share(state.labels, structure.half_labels)
     confidence = _probability(
         _TRAINED,
-        (_place(state.edge_shares) + _log_odds(kept)) / 2,
+        (_place(_edge_shares(state)) + _log_odds(kept)) / 2,
         structure.agreement,
         len(kept) / model.n_clusters,
     )
-    return Assessment(structure.strength, structure.agreement, confidence[state.row_of])
+    found = Assessment(
+        structure.strength, structure.agreement, confidence[state.row_of]
+    )
+    model.state_ = replace(state, assessment=found)
+    return found
 
 
 def confidence_of(model: "TSNMF") -> np.ndarray:
@@ -107,6 +112,14 @@ def confidence_of_new(
     place = _place(shares_of_two(votes, clusters))
     size = len(state.labels) / votes.shape[1]
     return _probability(_PLACED, place, state.assessment.agreement, size)
+
+
+def _edge_shares(state: FittedState) -> np.ndarray:
+    """Return the ``shares_of_two`` of the training samples in the graphs of the fit."""
+    assert state.graphs is not None
+    members = indicator(state.labels).toarray()
+    left, right = (graph.adjacency @ members for graph in state.graphs)
+    return shares_of_two(left + right, state.labels)
 
 
 def shares_of_two(votes: np.ndarray, clusters: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace, device
 
 from twofold.channels.align import Alignment
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.graphs.graph import Edges
+from twofold.core.graphs.graph import Edges, Graph
 from twofold.core.missing.completion import Completion
 from twofold.core.missing.filling import fill
 from twofold.core.modularity import indicator
@@ -72,9 +72,9 @@ class FittedState:
     # (n_found, k), centers as read from a model file; None to compute them when needed
     known_centers: Array | None = None
     assessment: Assessment | None = None  # None if the fit was not assessed
-    # Of training samples alone, and not in model files: shares (rows, 2) of the edges
-    # to the own cluster and to the next one, and the row (n,) of each sample of X.
-    edge_shares: np.ndarray | None = None
+    # Of training samples alone, not in model files: both graphs, and the row (n,) of
+    # each sample of X.
+    graphs: tuple[Graph, Graph] | None = None
     row_of: np.ndarray | None = None
 
     @property

@@ -7,11 +7,9 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from twofold.core.arrays import Array, like, to_numpy
-from twofold.core.modularity import indicator
 from twofold.core.prediction import Predictor, reconstruction_errors, training_sides
 from twofold.core.state import Solution, State
 from twofold.core.updates import adjust, canonical_signs, update_centroids
-from twofold.estimators.assessment import shares_of_two
 from twofold.estimators.fitted import FittedState
 from twofold.estimators.labels import assign_labels, warn_of_few
 from twofold.estimators.outliers import mark_outliers
@@ -63,10 +61,9 @@ def set_fitted(
         problem.options.n_neighbors,
     )
     fitted = _fitted_state(model, problem, predictor, state, lengths, labels)
-    votes = state.adjacency @ indicator(labels).toarray()
     model.state_ = replace(
         fitted,
-        edge_shares=shares_of_two(votes, labels),
+        graphs=(state.left.graph, state.right.graph),
         row_of=given.as_given(np.arange(len(labels))),
     )
     if model.outliers:

@@ -1,17 +1,21 @@
 """``twofold cluster`` when it chooses the settings or the number of clusters."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import problems
 import pytest
+from PIL import Image
 from small_photos import table
 
 from twofold import TSNMF, AutoTSNMF
 from twofold.app import workflow
 from twofold.app.cli.display import Lines
 from twofold.app.cli.model import PARAMETERS, read_request
+from twofold.estimators.assessment import assess
+from twofold.estimators.fitted import LEAST_STRUCTURE
 
 SETTINGS = [
     ("--graph", "subspace", "graph", "subspace"),
@@ -225,10 +229,12 @@ def test_json_lines_tell_what_was_chosen(here, samples):
         "numbers": [2, 3, 4],
         "scores": pytest.approx(curve.scores),
         "chosen": curve.chosen,
-        "confidence": curve.confidence,
         "likely": list(curve.likely),
         "at_end": False,
+        "unsure": curve.unsure,
     }
+    assert end["structure"] == pytest.approx(auto.structure_, abs=5e-5)
+    assert end["found"] is True
     assert end["clusters"] == curve.chosen == 3
     assert end["out_of_time"] is False
 
@@ -237,10 +243,16 @@ def test_json_lines_of_one_number_and_of_no_search(here, samples):
     found = events_of(here("cluster", "a.npy", "-k", "3", "--json"))[-1]
     assert "chosen" in found
     assert "cluster_numbers" not in found
+    assert found["found"] is True
     plain = here("cluster", "a.npy", "-k", "3", "--tol", "0.05", "--json", "--force")
     events = events_of(plain)
     assert "searching" not in {event["event"] for event in events}
     assert not {"chosen", "cluster_numbers", "out_of_time"} & events[-1].keys()
+    told = assess(TSNMF(3, tol=0.05, random_state=0).fit(samples)).structure
+    assert events[-1]["structure"] == pytest.approx(told, abs=5e-5)
+    assert "outliers" not in events[-1]
+    one = events_of(here("cluster", "a.npy", "-k", "1", "--json", "--force"))[-1]
+    assert not {"structure", "found"} & one.keys()
 
 
 def test_the_lines_at_the_end(here, samples, tmp_path):
@@ -250,12 +262,12 @@ def test_the_lines_at_the_end(here, samples, tmp_path):
     best, curve = auto.best_estimator_, auto.cluster_numbers_
     low, high = curve.likely
     assert run.stdout.splitlines()[1:-2] == [
-        f"chosen: 3 clusters (confidence {curve.confidence:.0%}, "
-        f"likely {low} to {high})",
+        f"chosen: 3 clusters (likely {low} to {high})",
         f"chosen: channels pixels, graph {best.graph}, {best.n_directions} directions, "
         f"energy weight {best.energy_weight:g}; score {auto.best_score_:.2f}",
+        f"structure: {auto.structure_:.2f} (noise has about 0)",
     ]
-    assert curve.confidence > 0.5
+    assert not curve.unsure
     assert run.stderr == ""
     rows = table(tmp_path / "a-clusters/assignments.csv")
     assert [int(row["cluster"]) for row in rows] == auto.labels_.tolist()
@@ -279,11 +291,10 @@ def facts(**more):
     }
 
 
-def number(confidence, likely, at_end=False):
+def number(likely, at_end=False, unsure=False):
     return {
         **{"numbers": [1, 2, 3], "scores": [0.0, 0.5, 0.4]},
-        **{"chosen": 2, "confidence": confidence, "likely": likely},
-        "at_end": at_end,
+        **{"chosen": 2, "likely": likely, "at_end": at_end, "unsure": unsure},
     }
 
 
@@ -294,34 +305,76 @@ def test_how_many_neighbours_were_found_is_said_where_it_is_not_all(capsys):
     assert "neighbours" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("confidence", [0.0, 0.42, 0.48, 0.5, 1.0])
-def test_a_number_that_is_not_clear_comes_with_a_warning(capsys, confidence):
-    Lines().end(**facts(cluster_numbers=number(confidence, (1, 3))))
+@pytest.mark.parametrize("unsure", [False, True])
+def test_a_number_that_is_not_clear_comes_with_a_warning(capsys, unsure):
+    Lines().end(**facts(cluster_numbers=number((1, 3), unsure=unsure)))
     said = capsys.readouterr()
-    assert f"chosen: 2 clusters (confidence {confidence:.0%}, likely 1 to 3)\n" in (
-        said.out
-    )
+    assert "chosen: 2 clusters (likely 1 to 3)\n" in said.out
     warned = said.err.startswith("Warning: the data do not say clearly how many")
-    assert warned == (confidence < 0.5)
+    assert warned == unsure
     assert said.err.count("\n") == warned
 
 
 def test_the_largest_number_that_was_tried_comes_with_a_warning(capsys):
-    Lines().end(**facts(cluster_numbers=number(1.0, (2, 2), at_end=True)))
+    Lines().end(**facts(cluster_numbers=number((2, 2), at_end=True)))
     assert capsys.readouterr().err == (
         "Warning: there may be more: no number above 2 was tried\n"
     )
 
 
-def test_clusters_no_better_than_chance_come_with_a_warning(here, tmp_path):
+def test_clusters_of_noise_come_with_a_warning(here, tmp_path):
     noise = np.random.default_rng(0).uniform(size=(40, 12, 12))
     np.save(tmp_path / "noise.npy", noise)
     run = here("cluster", "noise.npy", "-k", "3")
     assert run.returncode == 0
-    warning = "these clusters hardly stand out from chance"
-    assert run.stderr == f"Warning: {warning}\n"
+    said = "the samples do not look as if they had any clusters: do not trust these"
+    assert run.stderr == f"Warning: {said}\n"
+    [line] = [line for line in run.stdout.splitlines() if line.startswith("structure")]
+    told = re.fullmatch(r"structure: (-?\d\.\d\d) \(noise has about 0\)", line)
+    assert float(told[1]) < LEAST_STRUCTURE
     page = (tmp_path / "noise-clusters" / "report.html").read_text()
-    assert "These clusters hardly stand out from what chance" in page
+    assert "These images do not look as if they had any clusters." in page
+    again = here("cluster", "noise.npy", "-k", "3", "--json", "--tol", "1", "--force")
+    end = events_of(again)[-1]
+    assert end["structure"] < LEAST_STRUCTURE
+    assert end["found"] is False
+
+
+def test_images_that_belong_nowhere_get_no_cluster(here, tmp_path):
+    """As files, which are sorted into a folder of their own."""
+    pixels = np.rint(25 * problems.images(40, 9, 8) + 128)
+    odd, rng = [5, 31], np.random.default_rng(7)
+    pixels[odd[0]], pixels[odd[1]] = 90, rng.uniform(0, 255, (9, 8))
+    (tmp_path / "in").mkdir()
+    for i, image in enumerate(pixels.clip(0, 255).astype(np.uint8)):
+        Image.fromarray(image).save(tmp_path / f"in/{i:02}.png")
+    given = ("-k", "3", "--max-time", "0", "--outliers", "--sort", "copy")
+    [*_, end] = events_of(here("cluster", "in", *given, "--json"))
+    rows = table(tmp_path / "in-clusters/assignments.csv")
+    flagged = [i for i, row in enumerate(rows) if row["cluster"] == "-1"]
+    assert set(odd) <= set(flagged)
+    assert end["outliers"] == len(flagged) <= 4
+    assert end["clusters"] == 3
+    report = json.loads((tmp_path / "in-clusters/report.json").read_text())
+    assert sorted(report["outliers"]) == flagged
+    assert {item["cluster"] for item in report["items"]} == {0, 1, 2}
+    [folder] = tmp_path.glob("in-clusters/*/outliers")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"{i:02}.png" for i in flagged]
+    assert {path.name for path in folder.parent.iterdir()} == {
+        "0",
+        "1",
+        "2",
+        "outliers",
+    }
+    lines = here("cluster", "in", *given, "--force").stdout.splitlines()
+    assert f"{len(flagged)} samples of no cluster (-1)" in lines
+
+
+def test_outliers_are_asked_for(asked):
+    assert asked("cluster", "a.npy", "-k", "3", "--outliers").estimator.outliers
+    assert asked("cluster", "a.npy", "-k", "3", "--outliers", "--tol", "0").outliers
+    assert not asked("cluster", "a.npy", "-k", "3").estimator.outliers
 
 
 def test_a_stopped_search_goes_on_from_its_cache(here, samples, tmp_path):
@@ -336,9 +389,9 @@ def test_a_stopped_search_goes_on_from_its_cache(here, samples, tmp_path):
 
 
 def test_a_single_likely_number_and_a_lack_of_time(capsys):
-    Lines().end(**facts(cluster_numbers=number(1.0, (2, 2)), out_of_time=True))
+    Lines().end(**facts(cluster_numbers=number((2, 2)), out_of_time=True))
     assert capsys.readouterr().out.splitlines()[1:4] == [
-        "chosen: 2 clusters (confidence 100%, likely 2)",
+        "chosen: 2 clusters (likely 2)",
         "chosen: channels fine_gradients, graph subspace, 1 direction, energy weight "
         "0.1; score 0.46",
         "--max-time was up before all settings were tried",

@@ -44,6 +44,8 @@ def searched_for(*ways):
         search_results_={"n_clusters": []},
         n_clusters_=3,
         cluster_numbers_=None,
+        children_=np.array([[0, 1], [2, 3]]),
+        distances_=np.array([0.25, 0.5]),
         out_of_time_=False,
     )
 

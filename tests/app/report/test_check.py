@@ -116,7 +116,8 @@ def test_the_version_is_named(summary, version):
 
 OPTIONAL = [(field.name,) for field in fields(Report) if not field.required]
 OPTIONAL.append(("projections", "channels"))
-"""Sections, and a field, that older files do not have."""
+OPTIONAL += [("clusters", i, "confidence") for i in range(3)]
+"""Sections, and fields, that older files do not have."""
 
 
 def test_every_missing_key_is_named(summary):

@@ -209,6 +209,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
     model.sample_shape_ = images.shape[1:]
     model.state_ = SimpleNamespace(
         **nothing,
+        assessment=None,
         aligned=lambda stack: stack,
         projected=lambda stack: (stack.reshape(len(stack), -1),),
     )
@@ -231,7 +232,7 @@ def test_five_thousand_noisy_photos_stay_under_15_megabytes(monkeypatch):
         thumbnails=thumbnails,
         thumbnail_sizes=np.full((n, 2), 96),
     )
-    found = Assignments(coefficients, clusters, ones, ones)
+    found = Assignments(coefficients, clusters, ones, ones, ones > 1)
     report = summarize(collection, model, found, ones, [], Path("out"))
     page = render(report).encode()
     assert len(report.items) == n

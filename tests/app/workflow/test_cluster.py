@@ -17,6 +17,7 @@ from small_photos import FILES, ODD, make_images, run, snapshot, table
 from twofold import TSNMF
 from twofold.app.workflow import cluster, predict, read, rewrite_report
 from twofold.estimators import load_model
+from twofold.estimators.assessment import assess
 from twofold.progress import listening
 
 # What is written
@@ -39,12 +40,9 @@ def test_the_table_agrees_with_the_model(done):
         model.reconstruction_error_ / norms,
         rtol=1e-4,
     )
-    V = model.coefficients_.astype(np.float64)
-    means = np.stack([V[model.labels_ == c].mean(axis=0) for c in range(3)])
-    own = means.argmax(axis=1)[model.labels_]
     np.testing.assert_allclose(
         [float(row["confidence"]) for row in rows],
-        V[np.arange(24), own] ** 2 / np.sum(V**2, axis=1),
+        assess(TSNMF(3, random_state=0).fit(collection.images)).confidence,
         rtol=1e-4,
     )
     named = {row["nearest_representative"] for row in rows}

@@ -27,6 +27,7 @@ from twofold.app.report.sections.outliers import build_outliers, select_outliers
 from twofold.app.report.sections.projections import Projections, build_projections
 from twofold.app.report.sections.scores import Scores, build_scores
 from twofold.app.report.sections.search import Search, build_search
+from twofold.app.report.sections.tree import Tree, build_tree
 from twofold.app.report.sheets import Sheets, shown_sheets
 from twofold.app.results import Assignments, Moves, moves_of, typical_orders
 from twofold.estimators.auto import AutoTSNMF
@@ -76,6 +77,7 @@ SECTIONS = {
     "duplicates": Section("Near-duplicates", build_duplicates),
     "missing": Section("Missing {entries}", build_missing),
     "map": Section("Map", None),
+    "tree": Section("Hierarchy", build_tree),
     "search": Section("Settings", build_search),
     "alternatives": Section("Other ways", build_alternatives),
     "convergence": Section("Convergence", build_convergence),
@@ -112,6 +114,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     outliers: list[Count]
     duplicates: list[list[Count]]
     missing: Missing | None = None
+    tree: Tree | None = None
     search: Search | None = None
     alternatives: list[Way] | None = None
     convergence: Convergence
@@ -122,6 +125,8 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
         named = self.outliers + [i for group in self.duplicates for i in group]
         if self.missing is not None:
             named = named + [pair.item for pair in self.missing.pairs]
+        if self.tree and len(self.tree.children) + 1 != len(self.clusters):
+            raise ValueError("its hierarchy is not of its clusters")
         for way in self.alternatives or []:
             named = named + [i for strip in way.clusters for i in strip.items]
         if any(i >= len(self.items) for i in named):
