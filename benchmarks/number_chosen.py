@@ -15,12 +15,16 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from twofold import TSNMF, AutoTSNMF
+from twofold.core import cluster_number
 from twofold.core.cluster_number import choose_cluster_number
 from twofold.core.spectral import spectral_embedding
 from twofold.estimators.fitted import LEAST_STRUCTURE
 from twofold.estimators.search import cluster_numbers
 
 SEEDS = (0, 1)
+
+EXPONENTS = (0.6, 0.65, 0.75, 0.8)
+"""Values of b, the exponent of the entropy, beside that of the rule."""
 
 _LARGEST, _N_VECTORS, _N_COMPONENTS = 60, 20, 100
 """The largest number, eigenvectors that HDBSCAN sees, and components of pixels."""
@@ -36,6 +40,7 @@ class Choice(NamedTuple):
     seconds: float  # CPU time of the search
     fit: float  # that of one TSNMF at its defaults
     others: dict[str, int]
+    by_exponent: dict[float, int]
 
     @property
     def near(self) -> bool:
@@ -76,8 +81,10 @@ def choice(name: str, seed: int, place: Path) -> Choice:
     TSNMF(given.k, channels=channels, random_state=seed).fit(X)
     fit = time.process_time() - begin
     others: dict[str, int] = {}
+    by_exponent: dict[float, int] = {}
     if seed == SEEDS[0]:
         others = chosen_by_others(X, seen.call_args.args[0], seed)
+        by_exponent = {b: chosen_with(b, seen.call_args) for b in EXPONENTS}
     return Choice(
         given.k,
         search.n_clusters_,
@@ -86,7 +93,16 @@ def choice(name: str, seed: int, place: Path) -> Choice:
         seconds,
         fit,
         others,
+        by_exponent,
     )
+
+
+def chosen_with(exponent: float, called: Any) -> int:
+    """The number that the same call of the rule chooses with another exponent."""
+    with patch.object(cluster_number, "EXPONENT", exponent):
+        found = choose_cluster_number(*called.args, **called.kwargs)
+    assert found is not None
+    return found.chosen
 
 
 def chosen_by_others(X: np.ndarray, graph: csr_array, seed: int) -> dict[str, int]:
@@ -208,9 +224,11 @@ def summary(by_name: dict[str, list[Choice]]) -> list[str]:
 
 def beside(found: dict[str, Choice]) -> str:
     """How many numbers of each other way are near the truth, or far off."""
-    ways: dict[str, list[Any]] = {"**the search**": []}
+    ways: dict[str, list[Any]] = {}
     for each in found.values():
-        for way, k in {"**the search**": each.chosen, **each.others}.items():
+        own = {f"**the search**, b = {cluster_number.EXPONENT}": each.chosen}
+        varied = {f"b = {b}": k for b, k in each.by_exponent.items()}
+        for way, k in (own | varied | each.others).items():
             ways.setdefault(way, []).append((k, each.truth))
     rows = [
         [way, *(str(sum(of(*pair) for pair in pairs)) for of in (is_near, is_far))]

@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from twofold import TSNMF
 from twofold.core.structure import kept_share
 from twofold.estimators import assessment
+from twofold.estimators.fitted import LEAST_STRUCTURE
 
 VECTORS = (
     *("flat yale", "flat orl", "flat jaffe", "flat semeion", "flat digits"),
@@ -172,7 +173,7 @@ def confidence(place: Path, n_jobs: int) -> str:
     ]
     heads = ["weights of", "place", "log agreement", "log n / k", "constant"]
     first, second, _ = said.values()
-    lines = [table(heads, weights), "", summary(said), ""]
+    lines = [table(heads, weights), "", summary(fits, said), ""]
     lines += [by_set(fits, first, second), "", reliability(first, second)]
     return "\n".join(lines)
 
@@ -193,24 +194,28 @@ def errors(found: Said) -> dict[str, float]:
     }
 
 
-def summary(said: dict[str, Said]) -> str:
-    """Calibration errors and areas of all sets."""
+def summary(fits: dict[str, Fit], said: dict[str, Said]) -> str:
+    """Calibration errors and areas of all sets, and of those without a warning."""
+    clear = [name for name, each in fits.items() if each.structure >= LEAST_STRUCTURE]
     rows = []
     for title, found in said.items():
         by_name = errors(found)
-        worst = max(by_name, key=lambda name: by_name[name])
+        worst, worst_clear = (
+            max(names, key=lambda name: by_name[name]) for names in (by_name, clear)
+        )
         places, told = found
         areas = [area(told[name], each.right) for name, each in places.items()]
         high = sum(each > 0.2 for each in by_name.values())
         rows.append(
             [
                 *(title, f"{np.mean(list(by_name.values())):.3f}"),
-                *(f"{by_name[worst]:.2f} ({worst})", f"{high} of {len(by_name)}"),
+                *(f"{by_name[each]:.2f} ({each})" for each in (worst, worst_clear)),
+                f"{high} of {len(by_name)}",
                 f"{np.nanmean(areas):.2f}",
             ]
         )
-    heads = ["calibration error", "mean", "worst", "above 0.2", "area under the curve"]
-    return table(heads, rows)
+    heads = ["calibration error", "mean", "worst", "worst without a warning"]
+    return table([*heads, "above 0.2", "area under the curve"], rows)
 
 
 def by_set(fits: dict[str, Fit], first: Said, second: Said) -> str:

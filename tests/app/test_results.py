@@ -167,7 +167,7 @@ def confidence_by_hand(model, X, clusters):
     stack, missing = model._read_completed(X, None)
     edges = state.predict_aligned(state.aligned(stack), missing).edges
     agreement = np.log(max(state.assessment.agreement, 0.02))
-    size = np.log(len(state.labels) / model.n_clusters)
+    size = np.log(len(state.labels) / len(set(state.labels)))
     found = []
     for i, cluster in enumerate(clusters):
         votes = np.zeros(model.n_clusters)

@@ -113,6 +113,18 @@ def test_edges_of_samples_to_themselves_say_nothing():
     assert (one.scores, one.chosen) == (other.scores, other.chosen)
 
 
+def test_a_graph_without_edges_has_no_number():
+    assert choose_cluster_number(csr_array((12, 12)), [2, 3], 0, fill=True) is None
+
+
+def test_weights_of_one_change_nothing():
+    weights, _ = neighbors([15] * 4, 5, 1)
+    plain = choose_cluster_number(weights, [2, 3, 4, 5], 0, fill=False)
+    given = choose_cluster_number(weights, [2, 3, 4, 5], 0, np.ones(60), fill=False)
+    assert (given.scores, given.chosen) == (plain.scores, plain.chosen)
+    np.testing.assert_array_equal(given.labels, plain.labels)
+
+
 # What labels cost
 
 

@@ -16,6 +16,9 @@ from twofold.estimators import NothingFoundWarning, load_model, save_model
 from twofold.estimators.assessment import _PLACED, _TRAINED, assess
 from twofold.estimators.fitted import LEAST_STRUCTURE
 
+FEW = {"channels": "pixels", "max_fits": 3, "random_state": 0}
+"""A search that is soon done."""
+
 
 def overlapping(seed=0, n=240, std=8.0):
     """Blobs of which a part of the samples lies nearer to another one."""
@@ -158,7 +161,7 @@ def test_a_single_cluster_has_no_structure(images):
 
 
 def test_a_search_tells_what_is_told_of_its_model(images):
-    auto = AutoTSNMF(3, random_state=0).fit(images)
+    auto = AutoTSNMF(3, **FEW).fit(images)
     told = auto.best_estimator_.state_.assessment
     assert auto.structure_ == told.structure
     np.testing.assert_array_equal(auto.confidence_, told.confidence)
@@ -167,18 +170,18 @@ def test_a_search_tells_what_is_told_of_its_model(images):
 @pytest.mark.parametrize("number", [3, None, range(2, 5)])
 @pytest.mark.filterwarnings("error::twofold.estimators.NothingFoundWarning")
 def test_noise_is_warned_of_and_clusters_are_not(images, number):
-    auto = AutoTSNMF(number, max_fits=3, random_state=0).fit(images)
+    auto = AutoTSNMF(number, **FEW).fit(images)
     assert auto.structure_ >= LEAST_STRUCTURE
     noise = np.random.default_rng(0).normal(size=(60, 7, 6))
     with pytest.warns(NothingFoundWarning, match=r"structure -?0\.\d\d, where noise"):
-        other = AutoTSNMF(number, max_fits=3, random_state=0).fit(noise)
+        other = AutoTSNMF(number, **FEW).fit(noise)
     assert other.structure_ < LEAST_STRUCTURE
 
 
 @pytest.mark.filterwarnings("error::twofold.estimators.NothingFoundWarning")
 def test_who_asks_for_one_cluster_is_not_warned():
     noise = np.random.default_rng(0).normal(size=(40, 7, 6))
-    assert AutoTSNMF(1, random_state=0).fit(noise).structure_ == 0
+    assert AutoTSNMF(1, **FEW).fit(noise).structure_ == 0
 
 
 # Model files

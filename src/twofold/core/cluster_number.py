@@ -2,7 +2,7 @@
 
 I(k), the partition information of the best k clusters, is what their labels tell about
 an edge. H(k), their entropy, is what they cost. Parting two real clusters tells about
-as much for a nat of labels as parting others did, whatever their size; cutting a
+as much for a nat of labels as parting others did, large or small; cutting a
 cluster of a graph of nearest neighbours tells a fraction of that. So the number is the
 k of the highest I(k) / H(k)^b: up to there, each further nat of labels told at least b
 times what those before it did on average.
@@ -49,7 +49,7 @@ def choose_cluster_number(
     device: Any = None,
     *,
     fill: bool,
-) -> NumberChoice:
+) -> NumberChoice | None:
     """Choose the number of clusters of a graph.
 
     Parameters
@@ -65,6 +65,10 @@ def choose_cluster_number(
         GPU that finds eigenvectors; None for the CPU.
     fill : bool
         Whether the numbers between likely ones are tried as well.
+
+    Returns
+    -------
+    NumberChoice, or None if so many clusters cannot be found
     """
     graph = without_loops(weights)
     counts = np.ones(graph.shape[0]) if sample_weight is None else sample_weight
@@ -72,21 +76,20 @@ def choose_cluster_number(
     found = Partitions(graph, max(numbers), seed, sample_weight, device)
     found.add(numbers)
     scores = _scores(found, counts, floor)
-    for _ in range(_MAX_FILLED if fill else 0):
-        low, high = _around(scores)
+    for _ in range(_MAX_FILLED if fill and scores else 0):
+        low, high = _likely(scores)
         if not set(range(low, high + 1)) - set(scores):
             break
         found.add(range(low, high + 1))
         scores = _scores(found, counts, floor)
+    if not fill:  # fewer clusters may have been found than were asked for
+        scores = {k: score for k, score in scores.items() if k in numbers}
+    if not scores:
+        return None
     best = max(scores, key=lambda k: scores[k])
     relative = np.exp(np.array(list(scores.values())) - scores[best])
-    low, high = _likely(scores)
     return NumberChoice(
-        list(scores),
-        relative.tolist(),
-        best,
-        (max(min(scores), min(low, best - 1)), min(max(scores), max(high, best + 1))),
-        found.labels[best],
+        list(scores), relative.tolist(), best, _likely(scores), found.labels[best]
     )
 
 
@@ -135,17 +138,12 @@ def _scores(found: Partitions, counts: np.ndarray, floor: float) -> dict[int, fl
 
 
 def _likely(scores: dict[int, float]) -> tuple[int, int]:
-    """Return the smallest and the largest number whose score is nearly the best."""
-    required = max(scores.values()) + np.log1p(-_MARGIN)
-    likely = [k for k, score in scores.items() if score >= required]
-    return likely[0], likely[-1]
+    """Return the smallest and the largest number whose score is nearly the best.
 
-
-def _around(scores: dict[int, float]) -> tuple[int, int]:
-    """Return the likely range, and at least that between the best one's neighbours."""
-    numbers, (low, high) = list(scores), _likely(scores)
-    at = numbers.index(max(scores, key=lambda k: scores[k]))
-    return (
-        min(low, numbers[max(at - 1, 0)]),
-        max(high, numbers[min(at + 1, len(numbers) - 1)]),
-    )
+    The numbers next to the best one are likely in any case.
+    """
+    numbers, required = list(scores), max(scores.values()) + np.log1p(-_MARGIN)
+    likely = [i for i, k in enumerate(numbers) if scores[k] >= required]
+    best = max(likely, key=lambda i: scores[numbers[i]])
+    low, high = min(likely[0], best - 1), max(likely[-1], best + 1)
+    return numbers[max(low, 0)], numbers[min(high, len(numbers) - 1)]

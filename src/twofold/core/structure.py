@@ -66,7 +66,7 @@ class Structure:
 def measure_structure(
     sides: Sides, labels: np.ndarray, k: int, kind: str, n_neighbors: int, seed: int
 ) -> Structure:
-    """Measure how much speaks for the clusters of some samples.
+    """Measure how much speaks for the clusters of some samples, Eq. (structure).
 
     Parameters
     ----------
@@ -228,9 +228,10 @@ def valley(points: np.ndarray, labels: np.ndarray) -> float:
     """Return how much sparser samples lie at borders of clusters than inside.
 
     It is the chance that a sample at a border is the sparser one of two, 1/2 if borders
-    are no different. A sample is at a border if one of its q nearest neighbours is in
-    another cluster; q is the first number with which a tenth of the samples are.
-    Sparseness is the distance to the q-th neighbour, by its rank within the cluster.
+    are no different, and 1 if there are no borders at all between several clusters. A
+    sample is at a border if one of its q nearest neighbours is in another cluster; q is
+    the first number with which a tenth of the samples are. Sparseness is the distance
+    to the q-th neighbour, by its rank within the cluster.
     """
     n = len(points)
     near = NearestNeighbors(n_neighbors=min(_LISTS[-1] + 1, n)).fit(points)
@@ -242,6 +243,8 @@ def valley(points: np.ndarray, labels: np.ndarray) -> float:
         if border.mean() >= _BORDER:
             break
     count = int(border.sum())
+    if count == 0 and labels.min() < labels.max():
+        return 1.0  # clusters lie farther apart than any neighbours
     if not 0 < count < n:
         return 0.5
     place = np.empty(n)

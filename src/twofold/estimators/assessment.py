@@ -57,12 +57,8 @@ def assess(model: "TSNMF", seed: int = 0) -> Assessment:
         )
     structure = structure_of(state, model.n_clusters, seed)
     kept = kept_share(state.labels, structure.half_labels)
-    confidence = _probability(
-        _TRAINED,
-        (_place(_edge_shares(state)) + _log_odds(kept)) / 2,
-        structure.agreement,
-        len(kept) / model.n_clusters,
-    )
+    place = (_place(_edge_shares(state)) + _log_odds(kept)) / 2
+    confidence = _probability(_TRAINED, place, structure.agreement, state.labels)
     found = Assessment(
         structure.strength, structure.agreement, confidence[state.row_of]
     )
@@ -110,8 +106,7 @@ def confidence_of_new(
     """
     assert state.assessment is not None
     place = _place(shares_of_two(votes, clusters))
-    size = len(state.labels) / votes.shape[1]
-    return _probability(_PLACED, place, state.assessment.agreement, size)
+    return _probability(_PLACED, place, state.assessment.agreement, state.labels)
 
 
 def _edge_shares(state: FittedState) -> np.ndarray:
@@ -146,12 +141,15 @@ def _log_odds(kept: np.ndarray) -> np.ndarray:
 
 
 def _probability(
-    weights: tuple[float, ...], place: np.ndarray, agreement: float, size: float
+    weights: tuple[float, ...], place: np.ndarray, agreement: float, labels: np.ndarray
 ) -> np.ndarray:
-    """Return the probabilities of a logistic regression, (m,).
+    """Return the probabilities of a logistic regression, (m,); 1 of a single cluster.
 
-    ``size`` is the mean number of samples of a cluster.
+    ``labels`` are those of the training samples.
     """
+    size = len(labels) / (1 + labels.max())
+    if size == len(labels):
+        return np.ones(len(place))
     by_place, by_agreement, by_size, constant = weights
     known = by_agreement * np.log(max(agreement, _LEAST_AGREEMENT))
     known += by_size * np.log(min(size, _MOST)) + constant

@@ -99,7 +99,8 @@ class AutoTSNMF(
         half of the time. At least one candidate is previewed and fitted. The choice of
         the number of clusters is not counted.
     max_time : float or None, default=None
-        Seconds after which nothing new is started, except for one preview and one fit.
+        Seconds after which nothing new is started, except for one preview, the choice
+        of a number of clusters in its graph, and one fit.
     estimator : TSNMF or None, default=None
         Model with the parameters that are not searched: ``tol``, ``scale``,
         ``missing_values``, ``device`` and so on. Its ``n_neighbors`` is used for all

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from browsing import page_of
 
 from twofold.app.collection import Collection
 from twofold.app.report import near_duplicates, read_report, summarize
@@ -107,6 +108,28 @@ def test_confidence_and_places_are_parts_of_one(summary):
         assert 0 <= item["confidence"] <= 1
         assert 0 <= item["x"] <= 1
         assert 0 <= item["y"] <= 1
+
+
+def test_the_confidence_of_a_cluster_is_the_mean_of_its_images(summary):
+    for cluster in summary["clusters"]:
+        each = [summary["items"][i]["confidence"] for i in cluster["items"]]
+        assert cluster["confidence"] == pytest.approx(np.mean(each), abs=2e-4)
+        assert f'confidence <span class="number">{cluster["confidence"]:.0%}' in (
+            page_of(summary)
+        )
+        del cluster["confidence"]
+    assert "· confidence" not in page_of(summary)  # of a file of old
+
+
+@pytest.mark.parametrize(
+    ("structure", "said"), [(None, False), (0.4, False), (0.39, True), (-0.2, True)]
+)
+def test_a_page_says_if_there_seem_to_be_no_clusters(summary, structure, said):
+    assert summary["structure"] > 0.4
+    summary["structure"] = structure
+    page = page_of(summary)
+    assert ("do not look as if they had any clusters" in page) is said
+    assert (f"Their structure is {structure or 0:.2f};" in page) is said
 
 
 def test_scores_are_those_of_the_labels(summary, arrays):

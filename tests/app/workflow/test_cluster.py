@@ -125,6 +125,13 @@ def test_fewer_clusters_than_were_asked_for(tmp_path):
     assert nearest == [row["nearest_representative"] for row in rows]
 
 
+def test_the_confidence_of_a_single_image(tmp_path):
+    Image.fromarray(np.eye(6, dtype=np.uint8)).save(tmp_path / "1.png")
+    run(tmp_path / "1.png", tmp_path / "out", TSNMF(1, random_state=0))
+    [row] = table(tmp_path / "out/assignments.csv")
+    assert float(row["confidence"]) == 1
+
+
 def test_a_single_image(tmp_path):
     Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(
         tmp_path / "1.png"
@@ -132,7 +139,6 @@ def test_a_single_image(tmp_path):
     run(tmp_path / "1.png", tmp_path / "out", TSNMF(1, random_state=0))
     [row] = table(tmp_path / "out/assignments.csv")
     assert row["nearest_representative"] == row["path"] == str(tmp_path / "1.png")
-    assert float(row["confidence"]) == 1
 
 
 # The same again

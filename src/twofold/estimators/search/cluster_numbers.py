@@ -85,7 +85,8 @@ def choose_number(
     """Choose one of the numbers, with ``refine`` also of those between likely ones.
 
     All candidates are previewed at a small and at a large number, which shows the
-    graphs that the consensus is made of. None if no graph is connected well enough.
+    graphs that the consensus is made of. None if no graph is connected well enough, or
+    none has so many clusters.
     """
     graphs: list[csr_array] = []
     previews: list[Preview] = []
@@ -107,4 +108,6 @@ def choose_number(
         prober.sample_weight,
         fill=refine,
     )
+    if found is None:
+        return None
     return Curve(found.numbers, found.scores, found.chosen, found.likely)

@@ -34,7 +34,7 @@ class Tree(Part, frozen=True):
             raise ValueError("its hierarchy of clusters does not merge each one once")
         if len(self.distances) != k - 1 or sorted(self.distances) != self.distances:
             raise ValueError("its hierarchy of clusters has no ascending distances")
-        if self.distances[:1] < [0]:
+        if self.distances and self.distances[0] < 0:
             raise ValueError("its hierarchy of clusters has distances below 0")
 
     @property
