@@ -63,7 +63,7 @@ def fit(name: str, place: Path) -> Fit:
     kept = assessment._log_odds(kept_share(state.labels, found.half_labels))
     near = assessment._place(assessment._edge_shares(state))
     _, right = majority(target, model.labels_)
-    own = found.agreement, len(state.labels) / given.k
+    own = found.agreement, state.labels
     return Fit(
         found.strength,
         Places(features(((near + kept) / 2)[state.row_of], *own), right),
@@ -82,7 +82,7 @@ def new_samples(X: np.ndarray, target: np.ndarray, k: int, channels: str) -> Pla
     clusters = np.asarray(state.labels_of(prediction))
     shares = assessment.shares_of_two(np.asarray(state.votes_of(prediction)), clusters)
     agreement = assessment.structure_of(state, k, 0).agreement
-    own = features(assessment._place(shares), agreement, len(state.labels) / k)
+    own = features(assessment._place(shares), agreement, state.labels)
     return Places(own, classes[clusters] == target[new])
 
 
@@ -94,8 +94,9 @@ def majority(target: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.nda
     return classes, classes[labels] == target
 
 
-def features(place: np.ndarray, agreement: float, size: float) -> np.ndarray:
+def features(place: np.ndarray, agreement: float, labels: np.ndarray) -> np.ndarray:
     """What ``assessment._probability`` weighs, (n, 3)."""
+    size = len(labels) / (1 + labels.max())
     known_logs = (
         np.log(max(agreement, assessment._LEAST_AGREEMENT)),
         np.log(min(size, assessment._MOST)),

@@ -37,6 +37,7 @@ def scrambled(name: str) -> Kind:
     def make(random: Random, n: int, side: int) -> np.ndarray:
         X = pixels_of(name, random, n)
         phases = np.angle(np.fft.fft2(random.normal(size=X.shape)))
+        phases[:, 0, 0] = 0  # else half of the images are negative, a second kind
         amplitudes = np.abs(np.fft.fft2(X))
         return np.asarray(np.fft.ifft2(amplitudes * np.exp(1j * phases)).real)
 

@@ -92,12 +92,12 @@ def measure_structure(
         some = np.sort(random.choice(n, 2 * _LARGEST_HALF, replace=False))
     few = [side[some].astype(float, copy=False) for side in sides]
     cloud = _by_halves(surrogate_cloud(few, random), *graph, k, random, splits // 2)
-    return Structure(
-        _mean_agreement(found),
-        max(0.0, _mean_agreement(cloud)),
-        valley(beside(few), labels[some]),
-        tuple(found),
-    )
+    agreement = _mean_agreement(found)
+    depth = valley(beside(few), labels[some])
+    if depth is None:  # clusters that are far apart are found by halves as well
+        depth = 0.5 + max(agreement, 0.0) / 2
+    by_chance = max(0.0, _mean_agreement(cloud))
+    return Structure(agreement, by_chance, depth, tuple(found))
 
 
 def _short(side: np.ndarray) -> np.ndarray:
@@ -203,9 +203,18 @@ def _scaled_beside(
 
 
 def _mean_agreement(found: Sequence[np.ndarray]) -> float:
-    """Return the mean adjusted Rand index of both halves of each division."""
+    """Return the mean adjusted Rand index of both halves of each division.
+
+    It is 0 where a half finds a single cluster, with which another would agree fully.
+    """
     pairs = zip(found[::2], found[1::2], strict=True)
-    return float(np.mean([adjusted_rand_score(one, other) for one, other in pairs]))
+    return float(np.mean([_agreement(*pair) for pair in pairs]))
+
+
+def _agreement(one: np.ndarray, other: np.ndarray) -> float:
+    if one.min() == one.max() or other.min() == other.max():
+        return 0.0
+    return float(adjusted_rand_score(one, other))
 
 
 def kept_share(labels: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
@@ -224,14 +233,14 @@ def kept_share(labels: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
     return kept / len(others)
 
 
-def valley(points: np.ndarray, labels: np.ndarray) -> float:
+def valley(points: np.ndarray, labels: np.ndarray) -> float | None:
     """Return how much sparser samples lie at borders of clusters than inside.
 
     It is the chance that a sample at a border is the sparser one of two, 1/2 if borders
-    are no different, and 1 if there are no borders at all between several clusters. A
-    sample is at a border if one of its q nearest neighbours is in another cluster; q is
-    the first number with which a tenth of the samples are. Sparseness is the distance
-    to the q-th neighbour, by its rank within the cluster.
+    are no different; None if there is no border. A sample is at a border if one of its
+    q nearest neighbours is in another cluster; q is the first number with which a tenth
+    of the samples are. Sparseness is the distance to the q-th neighbour, by its rank
+    within the cluster.
     """
     n = len(points)
     near = NearestNeighbors(n_neighbors=min(_LISTS[-1] + 1, n)).fit(points)
@@ -243,10 +252,8 @@ def valley(points: np.ndarray, labels: np.ndarray) -> float:
         if border.mean() >= _BORDER:
             break
     count = int(border.sum())
-    if count == 0 and labels.min() < labels.max():
-        return 1.0  # clusters lie farther apart than any neighbours
     if not 0 < count < n:
-        return 0.5
+        return None if count == 0 else 0.5
     place = np.empty(n)
     for cluster in np.unique(labels):
         own = labels == cluster
