@@ -16,8 +16,8 @@ from twofold.estimators.progress import warn
 if TYPE_CHECKING:
     from twofold.estimators.tsnmf import TSNMF
 
-_TRAINED = (0.894, 1.910, -0.223, 2.049)
-_PLACED = (0.650, 2.481, -0.367, 2.957)
+_TRAINED = (0.910, 1.994, -0.246, 2.116)
+_PLACED = (0.618, 1.641, -0.279, 1.942)
 """Weights of the place of a sample, of the logarithms of the agreement and of n / k,
 and the constant, in the log odds of its confidence: of training samples, whose place
 among halves is known, and of new ones. ``make number`` fits them.
