@@ -61,7 +61,8 @@ def filtered_eigenvectors(
     places = torch.as_tensor(np.stack(entries.coords), device=device)
     values = torch.as_tensor(entries.data, dtype=torch.float64, device=device)
     # Said for all that is made of it: PyTorch warns of what is left to its default.
-    with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
+    checking: Any = torch.sparse.check_sparse_tensor_invariants
+    with checking(True):
         operator = torch.sparse_coo_tensor(places, values, matrix.shape).coalesce()
     beside = torch.as_tensor(known, dtype=torch.float64, device=device)
     block = _orthonormal(torch.as_tensor(guess, device=device), beside)
