@@ -4,7 +4,7 @@ The arrays of an iteration are too small for BLAS to divide among cores: its thr
 wait for each other longer than they compute. Whole sides, or whole runs, are not.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,45 +43,6 @@ class Workers:
 ALONE = Workers()
 """The calling thread, for all that is not divided."""
 
-_helpers: ContextVar[ThreadPoolExecutor | None] = ContextVar("helpers", default=None)
-"""In a thread of the workers: all of them, to help with parts of its call."""
-
-
-_SHARED_PARTS = 4
-"""Number of parts into which shared work is divided."""
-
-
-def shared_parts() -> int:
-    """Return into how many parts to divide work that goes to ``shared_map``."""
-    return 1 if _helpers.get() is None else _SHARED_PARTS
-
-
-def shared_map(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """Call a function for all items, some of them in a worker that is done before.
-
-    One side of an iteration often takes longer than the other, by a search that has
-    parts. Outside of ``Workers.map`` the calling thread does it alone.
-    """
-    pool, lock, results = _helpers.get(), Lock(), [None] * len(items)
-    left = iter(enumerate(items))
-
-    def work() -> None:
-        while True:
-            with lock:
-                i, item = next(left, (None, None))
-            if i is None:
-                return
-            results[i] = function(item)
-
-    helper = None if pool is None or len(items) < 2 else pool.submit(work)
-    try:
-        work()
-    finally:
-        if helper is not None and not helper.cancel():
-            helper.result()
-    return results
-
-
 _current: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
@@ -98,21 +59,13 @@ def workers_for(samples: Array) -> Iterator[Workers]:
     elif not is_numpy_array(samples) or samples.shape[0] >= FEWEST_FOR_BLAS:
         yield ALONE
     else:
-        with single_threads() as count, _pool_of(count) as pool:
+        with single_threads() as count, ThreadPoolExecutor(count) as pool:
             workers = ALONE if count == 1 else Workers(count, pool)
             token = _current.set(workers)
             try:
                 yield workers
             finally:
                 _current.reset(token)
-
-
-def _pool_of(count: int) -> ThreadPoolExecutor:
-    """Return a pool whose threads know it, for ``shared_map``."""
-    pool: ThreadPoolExecutor = ThreadPoolExecutor(
-        count, initializer=lambda: _helpers.set(pool)
-    )
-    return pool
 
 
 @contextmanager

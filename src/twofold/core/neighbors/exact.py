@@ -16,7 +16,6 @@ from twofold.core.arrays import (
     squared_norms,
 )
 from twofold.core.neighbors.selection import SHORT_ROW, Candidates, smallest_values
-from twofold.core.workers import shared_map, shared_parts
 
 _EXTRA_CANDIDATES = (8, 64, 512)
 """Numbers of candidates beyond the neighbours, tried in turn until all ties are in."""
@@ -212,16 +211,14 @@ def filter_candidates(
     x = xp.concat([-2 * x, squared_norms(x)[..., None]], axis=-1)
     y = xp.concat([y, xp.ones_like(query_norms)], axis=-1)
     batch, n, d = points.shape
-    across = xp.matrix_transpose(x)
-
-    def search(rows: slice) -> Candidates:
-        excluded = None if query_index is None else query_index[rows]
-        return smallest_values(y[:, rows, :] @ across, excluded, count)
-
-    # The numbers of rows turn on the workers: only a filter's rounding errors may.
-    parts = shared_parts() if single else 1
-    blocks = row_blocks(points, queries.shape[1], batch * n, parts=parts)
-    found = shared_map(search, blocks)
+    found = [
+        smallest_values(
+            y[:, rows, :] @ xp.matrix_transpose(x),
+            None if query_index is None else query_index[rows],
+            count,
+        )
+        for rows in row_blocks(points, queries.shape[1], batch * n)
+    ]
     indices, values, bound = concatenate(found)
     error = scale**2 * (3 * d + 16) * float(xp.finfo(dtype).eps)
     squared, least = (
@@ -246,17 +243,10 @@ def largest_norm(*points: Array) -> Array:
     return xp.sqrt(positive_or_one(largest))[:, None, None]
 
 
-def row_blocks(
-    points: Array, m: int, width: int, kind: str = "cache", parts: int = 1
-) -> list[slice]:
-    """Return slices of m rows such that rows of ``width`` entries fit in a block.
-
-    On a CPU there are at least so many parts, if these are not too small.
-    """
-    fewest = _MIN_BLOCK_ROWS[kind]
-    if not is_numpy_array(points):
-        return slices(m, max(fewest, _BLOCK_ENTRIES["device"] // width))
-    return slices(m, max(fewest, min(_BLOCK_ENTRIES[kind] // width, -(-m // parts))))
+def row_blocks(points: Array, m: int, width: int, kind: str = "cache") -> list[slice]:
+    """Return slices of m rows such that rows of ``width`` entries fit in a block."""
+    entries = _BLOCK_ENTRIES[kind if is_numpy_array(points) else "device"]
+    return slices(m, max(_MIN_BLOCK_ROWS[kind], entries // width))
 
 
 def _exact_squares(points: Array, queries: Array, candidates: Array) -> Array:

@@ -40,7 +40,6 @@ from twofold.core.neighbors.exact import (
     search_all_ties,
 )
 from twofold.core.neighbors.selection import SHORT_ROW, Candidates, smallest_values
-from twofold.core.workers import shared_map, shared_parts
 
 EXTRA_CANDIDATES = (64, 512)
 """Numbers of candidates beyond the neighbours. Products lie closer than distances."""
@@ -144,16 +143,11 @@ def filter_products(
         unit = scale * lengths
     else:  # rounded as a search without a filter would be
         x, y, unit = points, queries, xp.ones_like(lengths)
-    across = xp.matrix_transpose(x)
-
-    def search(rows: slice) -> Candidates:
+    across, found = xp.matrix_transpose(x), []
+    for rows in row_blocks(points, queries.shape[1], batch * n):
         values = negative_absolute(y[:, rows, :] @ across)
         excluded = None if query_index is None else query_index[rows]
-        return smallest_values(values, excluded, count)
-
-    parts = shared_parts() if single else 1  # as in ``exact.filter_candidates``
-    blocks = row_blocks(points, queries.shape[1], batch * n, parts=parts)
-    found = shared_map(search, blocks)
+        found.append(smallest_values(values, excluded, count))
     indices, values, bound = concatenate(found)
     error = scale * lengths * ((d + 8) * float(xp.finfo(dtype).eps))
     values, least = (
