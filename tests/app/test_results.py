@@ -179,6 +179,8 @@ def confidence_by_hand(model, X, clusters):
         total = votes.sum() or 1.0
         place = np.log((own / total + 0.02) / (max(others) / total + 0.02))
         log_odds = np.dot(_PLACED, [place, agreement, size, 1.0])
+        if np.isnan(state.assessment.agreement):  # of too few samples
+            log_odds = place
         found.append(1 / (1 + np.exp(-log_odds)))
     return np.array(found)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree
+from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 from twofold.core.planted import (
@@ -285,3 +286,15 @@ def test_a_cut_is_that_of_scipy(m, seed):
         names = {name: i for i, name in enumerate(dict.fromkeys(of_cluster.tolist()))}
         expected = [-1 if i < 0 else names[of_cluster[i]] for i in labels]
         np.testing.assert_array_equal(merged_labels(labels, children, k), expected)
+
+
+def test_clusters_without_samples_have_their_place_in_the_tree():
+    """As of samples that were not previewed: they are merged, and cost nothing."""
+    weights, labels = csr_array(block_diag(np.ones((4, 4)), np.ones((5, 5)))), [0, 2]
+    labels = np.repeat(labels, [4, 5])
+    children, distances = merge_tree(weights, labels, 4)
+    assert sorted(children.reshape(-1)) == list(range(6))
+    np.testing.assert_allclose(distances[:2], 0, atol=1e-12)
+    assert distances[2] > 0.5
+    np.testing.assert_array_equal(merged_labels(labels, children, 4), labels)
+    assert set(merged_labels(labels, children, 2)) == {0, 1}

@@ -111,12 +111,15 @@ def test_the_unit_of_a_side_does_not_matter():
 
 @pytest.mark.parametrize(
     ("n", "k", "labels"),
-    [(5, 2, [0, 1, 0, 1, 0]), (7, 4, [0, 1, 2, 3, 0, 1, 2]), (20, 3, [0] * 20)],
-    ids=["five samples", "fewer than two of a cluster", "one cluster"],
+    [(19, 2, [0, 1] * 9 + [0]), (21, 6, [0, 1, 2, 3, 4, 5, 0] * 3)],
+    ids=["nineteen samples", "fewer than four of a cluster"],
 )
-def test_where_nothing_can_be_told(n, k, labels):
-    found = measured(blobs(n)[0], np.array(labels), k)
-    assert found.strength == 0
+def test_of_few_samples_nothing_can_be_told(n, k, labels):
+    assert np.isnan(measured(blobs(n)[0], np.array(labels), k).strength)
+
+
+def test_one_cluster_is_no_structure():
+    assert measured(blobs(20)[0], np.zeros(20, dtype=int), 3).strength == 0
 
 
 def test_sides_count_the_same():

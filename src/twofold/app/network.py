@@ -115,7 +115,7 @@ def _better(
     fitted = {name: _fitted(clone(search), each) for name, each in both.items()}
     images, features = fitted[IMAGES], fitted[NETWORK]
     told = {
-        name: images.edge_information(each.labels_, others=[features])
+        name: images.edge_information(_placed(each), others=[features])
         for name, each in fitted.items()
     }
     # Clusters of a search that had nothing to compare are not told from any others.
@@ -125,6 +125,12 @@ def _better(
     better = told[NETWORK] > level * told[IMAGES] or unknown == {IMAGES}
     best = NETWORK if better else IMAGES
     return Chosen(replace(both[best], compared=told), fitted[best])
+
+
+def _placed(search: AutoTSNMF) -> np.ndarray:
+    """Return the clusters of a search, also of those that it calls outliers."""
+    placed: np.ndarray = search.best_estimator_.state_.placed_labels
+    return placed
 
 
 def fit(model: TSNMF | AutoTSNMF, collection: Collection) -> None:

@@ -12,6 +12,7 @@ from twofold.app.results import Assignments, nearest_rows
 from twofold.channels import NetworkFeatures
 from twofold.channels.network.sources import DEFAULT
 from twofold.core.arrays import to_numpy
+from twofold.estimators.outliers import OUTLIER
 from twofold.estimators.tsnmf import TSNMF
 
 _WAY_OUT = "make the model again with twofold cluster"
@@ -68,7 +69,9 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             # One representative of each cluster, in the order of their numbers.
             clusters = [int(labels[row]) for row in origin.rows]
             valid = len(origin.representatives) == len(clusters)
-            valid &= clusters == np.unique(labels).tolist()
+            valid &= len(clusters) == len(np.unique(model.state_.labels))
+            # The most typical sample of a cluster may be an outlier all the same.
+            valid &= all(own in (i, OUTLIER) for i, own in enumerate(clusters))
         except (msgspec.ValidationError, IndexError):
             valid = False
         if not valid:

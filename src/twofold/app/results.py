@@ -1,7 +1,7 @@
 """Cluster, confidence and reconstruction error of each sample of a fitted TSNMF."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -133,6 +133,10 @@ def assign_trained(
         X, missing = filled_in(model, X)
     coefficients, labels = to_numpy(model.coefficients_), to_numpy(model.labels_)
     outlier = labels < 0
+    if model.state_.graphs is None:  # of a model from a file, as for new samples
+        placed = assign_new(model, X)
+        clusters = np.where(outlier, placed.clusters, labels)
+        return replace(placed, clusters=clusters, outlier=outlier)
     if outlier.any():
         labels = model.state_.placed_labels
     if model.state_.alignment is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import entr
 
 from twofold.core.partitions import Partitions
 
@@ -77,7 +78,7 @@ def choose_cluster_number(
     found.add(numbers)
     scores = _scores(found, counts, floor)
     for _ in range(_MAX_FILLED if fill and scores else 0):
-        low, high = _likely(scores)
+        low, high = _around(scores)
         if not set(range(low, high + 1)) - set(scores):
             break
         found.add(range(low, high + 1))
@@ -110,7 +111,7 @@ def neighborhood(weights: csr_array) -> float:
     degree = weights.sum(axis=1)
     rows = np.repeat(np.arange(len(degree)), np.diff(weights.indptr))
     parts = weights.data / degree[rows]
-    entropy = np.bincount(rows, -parts * np.log(parts), len(degree))
+    entropy = np.bincount(rows, entr(parts), len(degree))
     joined = degree > 0
     return float(np.exp(entropy[joined]).mean()) if joined.any() else 1.0
 
@@ -140,10 +141,17 @@ def _scores(found: Partitions, counts: np.ndarray, floor: float) -> dict[int, fl
 def _likely(scores: dict[int, float]) -> tuple[int, int]:
     """Return the smallest and the largest number whose score is nearly the best.
 
-    The numbers next to the best one are likely in any case.
+    One more or less than the best is likely in any case, if it was tried.
     """
-    numbers, required = list(scores), max(scores.values()) + np.log1p(-_MARGIN)
-    likely = [i for i, k in enumerate(numbers) if scores[k] >= required]
-    best = max(likely, key=lambda i: scores[numbers[i]])
-    low, high = min(likely[0], best - 1), max(likely[-1], best + 1)
-    return numbers[max(low, 0)], numbers[min(high, len(numbers) - 1)]
+    required = max(scores.values()) + np.log1p(-_MARGIN)
+    best = max(scores, key=lambda k: scores[k])
+    near = [k for k in scores if scores[k] >= required or abs(k - best) == 1]
+    return min(near), max(near)
+
+
+def _around(scores: dict[int, float]) -> tuple[int, int]:
+    """Return the likely range, and at least that between the best one's neighbours."""
+    numbers, (low, high) = list(scores), _likely(scores)
+    at = numbers.index(max(scores, key=lambda k: scores[k]))
+    near = numbers[max(at - 1, 0) : at + 2]
+    return min(low, near[0]), max(high, near[-1])

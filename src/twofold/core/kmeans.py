@@ -64,7 +64,8 @@ def labels_on_device(
     """
     import torch
 
-    random, points = np.random.RandomState(seed), points - points.mean(axis=0)
+    random, points = np.random.RandomState(seed), points.astype(float, copy=False)
+    points = points - points.mean(axis=0)
     weights = np.ones(len(points)) if sample_weight is None else sample_weight
     tolerance = _TOLERANCE * float(points.var(axis=0).mean())
     there, own = (torch.as_tensor(a, device=device) for a in (points, weights))

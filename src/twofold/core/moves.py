@@ -67,7 +67,6 @@ class Clusters:
     def between(self) -> np.ndarray:
         """Return the sums of the weights between each two clusters: (k, k)."""
         k = len(self.sizes)
-        sums = np.zeros((k, k))
         order = np.argsort(self.labels, kind="stable")
         first = np.cumsum(self.sizes) - self.sizes
         sums = np.add.reduceat(self.weights_to[order], first, axis=0)

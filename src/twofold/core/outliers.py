@@ -13,6 +13,9 @@ from twofold.core.neighbors.exact import nearest
 _N_NEIGHBORS = 5
 """Number of neighbours whose mean distance tells how sparse a place is."""
 
+_FEWEST = 20
+"""Number of samples below which nothing is unusual."""
+
 _SPARSE = 3.0
 """Robust score of sparse places, in standard deviations of a normal distribution."""
 
@@ -36,7 +39,7 @@ def outlier_mask(points: np.ndarray, images: np.ndarray | None) -> np.ndarray:
         The images as rows of mean 0 and norm 1; None if the samples are no images.
     """
     n = len(points)
-    if n <= _N_NEIGHBORS:
+    if n < _FEWEST:
         return np.zeros(n, dtype=bool)
     score, _ = sparseness(points)
     if images is None:
@@ -52,7 +55,6 @@ def sparseness(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The sparseness is the logarithm of the mean distance to the nearest ones, less its
     median, in units of a robust standard deviation. Both are of shape (n,).
     """
-    points = np.asarray(points, dtype=float)
     if len(points) < MANY_SAMPLES:
         squared, _ = (found[0] for found in nearest(points[None], _N_NEIGHBORS))
     else:

@@ -87,17 +87,16 @@ def _resolution(inside: float, expected: float) -> float:
 
 
 def merges(
-    weights: csr_array, labels: np.ndarray
+    weights: csr_array, labels: np.ndarray, k: int | None = None
 ) -> Iterator[tuple[tuple[int, int], np.ndarray, float]]:
     """Merge pairs of clusters until two are left, each time at the least loss.
 
     Yields, for each merge, the names of both clusters among those that are left, the
     labels afterwards, and the partition information that is left. Clusters are named
-    0, 1, ...; the merged one has the lower name of both, and names above the higher one
-    move down.
+    0, 1, ..., k - 1, and some may be empty if k is given; the merged one has the lower
+    name of both, and names above the higher one move down.
     """
-    between = weights_between(weights, labels)
-    between /= between.sum() or 1.0
+    between = _shares_between(weights, labels, k)
     cluster = np.arange(len(between))
     while len(between) > 2:
         degree = between.sum(axis=1)
@@ -113,6 +112,14 @@ def merges(
         yield (a, b), cluster[labels], float(told[a, b])
 
 
+def _shares_between(
+    weights: csr_array, labels: np.ndarray, k: int | None = None
+) -> np.ndarray:
+    """Return the shares of all weights between each two clusters: (k, k)."""
+    between = weights_between(weights, labels, k)
+    return between / (between.sum() or 1.0)
+
+
 def best_split(
     weights: csr_array, labels: np.ndarray, finer: np.ndarray
 ) -> np.ndarray | None:
@@ -124,8 +131,7 @@ def best_split(
     count = 1 + finer.max()
     cells, cell = np.unique(labels * count + finer, return_inverse=True)
     own = cells // count
-    between = weights_between(weights, cell)
-    between /= between.sum() or 1.0
+    between = _shares_between(weights, cell)
     degree = between.sum(axis=1)
     cluster_degree = np.bincount(own, degree)
     to_own = (between * (own[:, None] == own)).sum(axis=1)
@@ -140,8 +146,12 @@ def best_split(
     return np.where(cell == best, 1 + labels.max(), labels)
 
 
-def merge_tree(weights: csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge clusters up to one, and say how much is lost by each merge.
+def merge_tree(
+    weights: csr_array, labels: np.ndarray, k: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Merge k clusters up to one, and say how much is lost by each merge.
+
+    Some may be empty if k is given; else it is the number of labels.
 
     Returns
     -------
@@ -151,14 +161,13 @@ def merge_tree(weights: csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.n
     distances : array of shape (k - 1,)
         Partition information lost by this merge and those before, in nats, ascending.
     """
-    names = list(range(1 + int(labels.max())))
-    k, children, distances = len(names), [], []
+    k = k or 1 + int(labels.max())
     if k == 1:
         return np.empty((0, 2), dtype=int), np.empty(0)
-    clusters = Clusters(weights, labels)
-    total = clusters.degree.sum() or 1.0
-    whole = float(partition_information(*_shares(clusters, total)))
-    for (a, b), _, told in merges(weights, labels):
+    shares, names = _shares_between(weights, labels, k), list(range(k))
+    degree, children, distances = shares.sum(axis=1), [], []
+    whole = float(partition_information(np.trace(shares), degree @ degree))
+    for (a, b), _, told in merges(weights, labels, k):
         children.append(sorted((names[a], names[b])))
         distances.append(whole - told)
         names[a] = k + len(children) - 1

@@ -41,8 +41,8 @@ _N_SPLITS, _FEW_SPLITS, _MANY = 4, 2, 600
 _BORDER, _LISTS = 0.1, (2, 3, 5, 7, 10)
 """Least share of samples at borders, and the numbers of neighbours that are tried."""
 
-_FEWEST = 6
-"""Number of samples below which nothing can be told."""
+_FEWEST, _LEAST_SIZE = 20, 4
+"""Number of samples, and mean size of a cluster, below which halves tell nothing."""
 
 Sides = Sequence[np.ndarray]
 """Projected samples (n, d) of the left and of the right side."""
@@ -50,7 +50,7 @@ Sides = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Structure:
-    """How much speaks for clusters; see ``measure_structure``."""
+    """How much speaks for clusters; NaN if there are too few samples to tell."""
 
     agreement: float  # A, adjusted Rand index of halves
     by_chance: float  # A_0, of halves of a cloud
@@ -81,7 +81,9 @@ def measure_structure(
     seed : int
     """
     n = len(labels)
-    if n < max(_FEWEST, 2 * k) or labels.max() == 0:
+    if n < max(_FEWEST, _LEAST_SIZE * k):
+        return Structure(np.nan, np.nan, np.nan, (labels,))
+    if labels.max() == 0:
         return Structure(0.0, 0.0, 0.5, (labels,))
     random, graph = np.random.RandomState(seed), (kind, n_neighbors)
     sides = [_short(side) for side in sides]

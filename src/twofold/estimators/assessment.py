@@ -49,6 +49,10 @@ def assess(model: "TSNMF", seed: int = 0) -> Assessment:
     Assessment
     """
     check_is_fitted(model)
+    if hasattr(model, "best_estimator_"):
+        raise TypeError(
+            "model must be a TSNMF, got a search; it has structure_ and confidence_"
+        )
     state: FittedState = model.state_
     if state.graphs is None or state.row_of is None:
         raise ValueError(
@@ -58,10 +62,12 @@ def assess(model: "TSNMF", seed: int = 0) -> Assessment:
     structure = structure_of(state, model.n_clusters, seed)
     kept = kept_share(state.labels, structure.half_labels)
     place = (_place(_edge_shares(state)) + _log_odds(kept)) / 2
+    if np.isnan(structure.agreement):
+        place = _place(_edge_shares(state))
     confidence = _probability(_TRAINED, place, structure.agreement, state.labels)
-    found = Assessment(
-        structure.strength, structure.agreement, confidence[state.row_of]
-    )
+    confidence = confidence[state.row_of]
+    confidence[to_numpy(model.labels_) < 0] = 0  # outliers are of no cluster
+    found = Assessment(structure.strength, structure.agreement, confidence)
     model.state_ = replace(state, assessment=found)
     return found
 
@@ -150,6 +156,8 @@ def _probability(
     size = len(labels) / (1 + labels.max())
     if size == len(labels):
         return np.ones(len(place))
+    if np.isnan(agreement):  # nothing is known but the edges
+        return expit(place)
     by_place, by_agreement, by_size, constant = weights
     known = by_agreement * np.log(max(agreement, _LEAST_AGREEMENT))
     known += by_size * np.log(min(size, _MOST)) + constant

@@ -132,7 +132,7 @@ class AutoTSNMF(
     structure_ : float
         How much speaks for clusters: about 0 in noise, 0.4 and more where there are
         some, 1 and more where they are clear. Below 0.4 there is a
-        ``NothingFoundWarning``.
+        ``NothingFoundWarning``. NaN if there are too few samples to tell.
     confidence_ : array of shape (n,)
         How probable it is that a sample is of the majority class of its cluster.
     labels_ : array of shape (n,)
@@ -343,8 +343,10 @@ class AutoTSNMF(
         self._compared, self._rows = compared, prober.rows
         labels = best.model.state_.placed_labels
         self.alternatives_ = alternatives(compared, prober, labels)
-        self.children_, self.distances_ = hierarchy(compared, labels[prober.rows])
-        found = assess(best.model, prober.seed)
+        self.children_, self.distances_ = hierarchy(
+            compared, labels[prober.rows], 1 + int(labels.max())
+        )
+        found = assess(best.model)
         self.structure_, self.confidence_ = found.structure, found.confidence
         if self.n_clusters_ > 1:
             warn_of_nothing(found.structure)

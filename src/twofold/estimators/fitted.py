@@ -29,7 +29,7 @@ class Assessment:
     """What can be told of a fit without labels."""
 
     # A - A_0 + B - 1/2 of ``core.structure``: about 0 where there is nothing to be
-    # found, and up to 1.5.
+    # found, and up to 1.5; NaN if there are too few samples to tell.
     structure: float
     agreement: float  # A, adjusted Rand index of clusters by halves of the samples
     # (n,), as X: how probable it is that a sample is of the majority class of its
@@ -38,8 +38,8 @@ class Assessment:
 
     @property
     def found(self) -> bool:
-        """Whether there are clusters."""
-        return self.structure >= LEAST_STRUCTURE
+        """Whether there are clusters, as far as can be told."""
+        return not self.structure < LEAST_STRUCTURE
 
 
 @dataclass(frozen=True)

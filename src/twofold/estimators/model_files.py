@@ -285,7 +285,7 @@ def _facts(model: TSNMF, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "alignment": alignment_facts(state.alignment),
         "neighbor_recall": model.neighbor_recall_,
         "assessment": None
-        if found is None
+        if found is None or np.isnan(found.structure)
         else {"structure": found.structure, "agreement": found.agreement},
     }
     named = isinstance(model.channels, str)

@@ -243,6 +243,8 @@ def check_values(arrays: dict[str, np.ndarray], fit: Fit) -> None:
         _check_map_norm(fit.mapping.typical_norm, arrays["components_"])
     check_weights([fit.weights], arrays["components_"])
     n_found = len(arrays["centers"])
+    if arrays["labels_"].max() < 0:
+        raise ValueError("labels_ must name a cluster, got outliers alone")
     names = {
         "labels_": np.union1d(arrays["labels_"], np.arange(-1, n_found))[1:],
         "fitted_labels": np.unique(arrays["fitted_labels"]),

@@ -309,7 +309,8 @@ def test_how_many_neighbours_were_found_is_said_where_it_is_not_all(capsys):
 def test_a_number_that_is_not_clear_comes_with_a_warning(capsys, unsure):
     Lines().end(**facts(cluster_numbers=number((1, 3), unsure=unsure)))
     said = capsys.readouterr()
-    assert "chosen: 2 clusters (likely 1 to 3)\n" in said.out
+    # 3 is the largest that was tried.
+    assert "chosen: 2 clusters (likely 1 to 3 or more)\n" in said.out
     warned = said.err.startswith("Warning: the data do not say clearly how many")
     assert warned == unsure
     assert said.err.count("\n") == warned
@@ -369,6 +370,12 @@ def test_images_that_belong_nowhere_get_no_cluster(here, tmp_path):
     }
     lines = here("cluster", "in", *given, "--force").stdout.splitlines()
     assert f"{len(flagged)} samples of no cluster (-1)" in lines
+    assert {rows[i]["confidence"] for i in flagged} == {"0.0"}
+    # New images are placed all the same.
+    placed = here("predict", "in-clusters", "in", "--out", "placed.csv")
+    assert placed.returncode == 0, placed.stderr
+    found = [row["cluster"] for row in table(tmp_path / "placed.csv")]
+    assert set(found) == {"0", "1", "2"}
 
 
 def test_outliers_are_asked_for(asked):

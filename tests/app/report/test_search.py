@@ -219,7 +219,7 @@ def test_it_says_how_sure_the_number_is(searched, likely, unsure):
     searched["search"]["numbers"] |= {"likely": likely}
     said = words(section_of(searched))
     low, high = likely
-    assert f"; likely are {low} to {high}, which score within 3% of it." in said
+    assert f"; likely are {low} to {high}, the range of those that score" in said
     unclear = "the images do not say clearly how many clusters there are" in said
     assert unclear == unsure
 

@@ -77,7 +77,10 @@ def _print_structure(facts: dict[str, Any]) -> None:
 def _print_choice(facts: dict[str, Any]) -> None:
     """Print the choices of a search, with warnings if they are unsure."""
     if "cluster_numbers" in facts:
-        _print_number(**facts["cluster_numbers"])
+        told = facts["cluster_numbers"]
+        # Where there is nothing to be found, that is said instead.
+        unsure = told["unsure"] and facts.get("found", True)
+        _print_number(**(told | {"unsure": unsure}))
     if any(each is not None for each in facts.get("compared", {}).values()):
         _print_representation(**facts["compared"])
     chosen = facts["chosen"]
@@ -104,12 +107,18 @@ def _print_representation(images: float | None, network: float | None) -> None:
 
 
 def _print_number(
-    chosen: int, likely: tuple[int, int], at_end: bool, unsure: bool, **_: Any
+    chosen: int,
+    numbers: list[int],
+    likely: tuple[int, int],
+    at_end: bool,
+    unsure: bool,
+    **_: Any,
 ) -> None:
     """Print the chosen number of clusters."""
     low, high = likely
     span = f"{low}" if low == high else f"{low} to {high}"
-    tell(f"chosen: {_counted(chosen, 'cluster')} (likely {span})")
+    more = " or more" if low < high == numbers[-1] else ""
+    tell(f"chosen: {_counted(chosen, 'cluster')} (likely {span}{more})")
     if unsure:
         say(
             "Warning",

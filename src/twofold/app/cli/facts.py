@@ -32,7 +32,7 @@ def facts_of(found: "Clustered", missing: float | None) -> dict[str, Any]:
     if model.outliers:
         facts["outliers"] = int((to_numpy(model.labels_) < 0).sum())
     told = model.state_.assessment
-    if told is not None and facts["clusters"] > 1:
+    if told is not None and facts["clusters"] > 1 and math.isfinite(told.structure):
         facts |= {"structure": round(told.structure, 4), "found": told.found}
     facts |= choice_facts(found.model, collection) | alignment_facts(model)
     if missing is not None:

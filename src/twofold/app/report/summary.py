@@ -106,6 +106,7 @@ class Report(Part, frozen=True, kw_only=True, omit_defaults=True):
     sheets: Sheets  # thumbnails of these samples
     # How much speaks for clusters, see ``Assessment``; None in older files, and of one
     structure: Number | None = None
+    outlier_images: Count | None = None  # of no cluster; None if not looked for
     aligned: Moves | None = None  # how images were aligned before they were compared
     duplicate_groups: Count  # number of groups, shown or not
     duplicate_images: Count  # number of samples in them
@@ -223,6 +224,7 @@ def summarize(
         items=make_items(clustering, folder),
         sheets=shown_sheets(clustering),
         structure=_structure(model),
+        outlier_images=int(assignments.outlier.sum()) if model.outliers else None,
         aligned=moves_of(model),
         duplicate_groups=len(duplicates),
         duplicate_images=sum(map(len, duplicates)),
@@ -233,7 +235,9 @@ def summarize(
 def _structure(model: TSNMF) -> float | None:
     """Return how much speaks for several clusters."""
     found = model.state_.assessment
-    return None if found is None or model.n_clusters == 1 else round(found.structure, 4)
+    if found is None or model.n_clusters == 1 or math.isnan(found.structure):
+        return None
+    return round(found.structure, 4)
 
 
 def _features_shape(collection: Collection) -> list[int] | None:

@@ -28,7 +28,7 @@ class ChosenModel:
         Returns
         -------
         array of shape (n,)
-            0, 1, ..., in the order of the first cluster of each.
+            0, 1, ..., in the order of the first cluster of each; -1 stays.
         """
         check_is_fitted(self)
         labels, most = to_numpy(self.labels_), len(self.children_) + 1

@@ -37,7 +37,9 @@ class Curve:
     numbers: list[int]  # numbers that were tried, ascending
     scores: list[float]  # score of each number
     chosen: int  # number of the best score
-    likely: tuple[int, int]  # numbers whose score is within 3% of the best
+    # From the smallest to the largest number whose score is within 3% of the best, or
+    # that is next to it.
+    likely: tuple[int, int]
 
     @property
     def at_end(self) -> bool:

@@ -139,11 +139,14 @@ def _mean_graph(kinds: Sequence[Sequence[csr_array]]) -> csr_array:
 
 
 def hierarchy(
-    previews: Sequence[Preview], labels: np.ndarray
+    previews: Sequence[Preview], labels: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the merges of clusters in the consensus graph of previews."""
+    """Return the merges of k clusters in the consensus graph of previews.
+
+    None of the samples of a small cluster may have been previewed.
+    """
     if previews:
         graph = consensus_graph(previews, by_score(previews)[0].labels)
     else:  # nothing is known of them: they are merged in their order
         graph = csr_array((len(labels), len(labels)))
-    return merge_tree(graph, labels)
+    return merge_tree(graph, labels, k)

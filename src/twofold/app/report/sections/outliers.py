@@ -7,6 +7,9 @@ from twofold.app.report.clustering import Clustering
 _MOST_OUTLIERS = 24
 """Maximum number of outliers."""
 
+_MOST_FLAGGED = 500
+"""The same of samples that the model has flagged."""
+
 _TYPICAL = 0.99
 """Typicality from which on a sample is not an outlier."""
 
@@ -25,7 +28,7 @@ def select_outliers(typical: np.ndarray, outlier: np.ndarray) -> list[int]:
     """
     if outlier.any():
         found = np.flatnonzero(outlier)
-        return found[np.argsort(typical[found], kind="stable")].tolist()
+        return found[np.argsort(typical[found], kind="stable")][:_MOST_FLAGGED].tolist()
     count = min(_MOST_OUTLIERS, len(typical) // 10)
     least = np.argsort(typical, kind="stable")[:count]
     return least[typical[least] < _TYPICAL].tolist()

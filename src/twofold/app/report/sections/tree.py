@@ -30,7 +30,7 @@ class Tree(Part, frozen=True):
         k = len(self.children) + 1
         named = sorted(name for pair in self.children for name in pair)
         known = all(max(pair) < k + i for i, pair in enumerate(self.children))
-        if named != list(range(2 * k - 2)) or not known:
+        if k == 1 or named != list(range(2 * k - 2)) or not known:
             raise ValueError("its hierarchy of clusters does not merge each one once")
         if len(self.distances) != k - 1 or sorted(self.distances) != self.distances:
             raise ValueError("its hierarchy of clusters has no ascending distances")
