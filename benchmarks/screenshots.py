@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+CLUSTER = ["-m", "twofold", "cluster", "digits", "-k", "10"]
 
 
 def shoot(browser: Browser, page: Path) -> None:
@@ -37,7 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for command in (
             [str(ROOT / "examples" / "digit_files.py"), "digits"],
-            ["-m", "twofold", "cluster", "digits", "-k", "10", "--labels", "folders"],
+            [*CLUSTER, "--labels", "folders", "--channels", "gradients"],
         ):
             subprocess.run([sys.executable, *command], cwd=folder, check=True)
         with sync_playwright() as playwright:
