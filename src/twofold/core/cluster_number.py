@@ -2,10 +2,10 @@
 
 I(k), the partition information of the best k clusters, is what their labels tell about
 an edge. H(k), their entropy, is what they cost. Parting two real clusters tells about
-as much for a nat of labels as parting others did, large or small; cutting a
-cluster of a graph of nearest neighbours tells a fraction of that. So the number is the
-k of the highest I(k) / H(k)^b: up to there, each further nat of labels told at least b
-times what those before it did on average.
+as much for a nat of labels as parting others did, large or small; cutting a cluster of
+a graph of nearest neighbours tells a fraction of that. So the number is the k of the
+highest I(k) / H(k)^b: up to there, each further nat of labels told at least b times
+what those before it did on average.
 """
 
 from collections.abc import Sequence

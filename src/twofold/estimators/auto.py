@@ -143,7 +143,7 @@ class AutoTSNMF(
         If several numbers were tried: the ``numbers`` and their ``scores``, what the
         best labels tell about the edges of the graphs for their entropy, as a part of
         the best; the ``chosen`` number, that of the best score; and the ``likely``
-        range, whose scores are within 3% of it.
+        range of those that score within 3% of it or are next to it.
     children_ : array of shape (n_clusters_ - 1, 2)
         Which two clusters are merged next, up to a single one: a hierarchy of the
         clusters, named as in ``sklearn.cluster.AgglomerativeClustering``, with the
