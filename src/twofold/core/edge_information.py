@@ -74,7 +74,7 @@ def raise_information(weights: csr_array, labels: np.ndarray) -> np.ndarray:
     def score(clusters: Clusters) -> float:
         return _information(clusters.between())
 
-    return improve_labels(weights, labels, score, gain)
+    return improve_labels(weights, labels, score, gain)[0]
 
 
 def _log_rates(between: np.ndarray, degree: np.ndarray, floor: float) -> np.ndarray:

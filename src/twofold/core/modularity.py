@@ -116,4 +116,4 @@ def refine_labels(
         degree_shares = clusters.cluster_degree / total
         return clusters.inside() / total - float(degree_shares @ degree_shares)
 
-    return improve_labels(weights, labels, score, gain, n_blocks)
+    return improve_labels(weights, labels, score, gain, n_blocks)[0]

@@ -128,7 +128,7 @@ def improve_labels(
     score: Score,
     gain: Gain,
     n_blocks: int = N_BLOCKS,
-) -> np.ndarray:
+) -> tuple[np.ndarray, float]:
     """Move samples to the clusters of their highest gain while the score rises.
 
     Parameters
@@ -143,8 +143,10 @@ def improve_labels(
 
     Returns
     -------
-    int array of shape (n,)
+    labels : int array of shape (n,)
         Labels whose score is at least as high. No cluster is empty.
+    score : float
+        Their score.
     """
     clusters, n = Clusters(weights, labels), len(labels)
     blocks = [np.arange(i, n, n_blocks) for i in range(min(n_blocks, n))]
@@ -156,7 +158,7 @@ def improve_labels(
         if reached <= best:
             break
         labels, best = clusters.labels.copy(), reached
-    return labels
+    return labels, best
 
 
 def _move(samples: np.ndarray, clusters: Clusters, gain: Gain, rounding: float) -> None:

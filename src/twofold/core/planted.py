@@ -66,8 +66,7 @@ def raise_partition_information(
     def score(clusters: Clusters) -> float:
         return float(partition_information(*_shares(clusters, total)))
 
-    labels = improve_labels(weights, labels, score, gain)
-    return labels, score(Clusters(weights, labels))
+    return improve_labels(weights, labels, score, gain)
 
 
 def _shares(clusters: Clusters, total: float) -> tuple[float, float]:
